@@ -1,0 +1,116 @@
+// The result of a run: everything found, root cause first. Reporters are pure functions of this.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace md {
+
+struct ReportedSource {
+  std::string file;
+  int line = 0;
+  std::string function;
+};
+
+struct ReportedLocation {
+  int graph = 0;
+  std::int32_t node = -1;             ///< id in the input file; -1: made by an earlier round, see origin
+  std::string op, value, layer, shape, dtype;
+  std::vector<std::int32_t> origin;   ///< input-file nodes that a made node came from
+  std::vector<ReportedSource> source;
+};
+
+struct ReportedProof {
+  std::string method, dtype;  ///< movement | exhaustive | sampled | none
+  std::int64_t samples = 0;
+  double max_abs = 0, max_rel = 0, max_ulp = 0;
+  bool equal = false;
+  std::string nonfinite, counterexample, note;
+};
+
+struct ReportedCost {
+  std::int64_t ops = 0, bytes = 0, macs = 0;  ///< after minus before
+};
+
+struct ReportedFix {
+  std::string title, applicability, exactness, reason;
+  bool applied = false;
+  ReportedCost cost;
+  std::vector<ReportedProof> proofs;
+};
+
+struct Finding {
+  std::string rule, name, severity, state, message, reason, attribution, docs, at_source, fingerprint;
+  int round = 1;
+  bool assumed = false;
+  std::vector<std::string> caused_by;
+  std::vector<ReportedLocation> locations;
+  std::vector<int> log;  ///< indices into Diagnosis::log
+  std::vector<ReportedFix> fixes;
+  bool open() const;  ///< nothing applied mends it
+};
+
+struct ReportedRecord {
+  std::string path, text, tool;
+  int line = 0;
+  std::vector<std::string> rules;
+  bool benign = false;
+};
+
+struct ReportedTarget {
+  std::string name, version, table, source;
+  bool assumed = false;
+};
+
+struct ReportedPrediction {
+  std::string verdict;
+  struct Row {
+    std::string text;
+    int graph = 0;
+    std::int32_t node = -1;
+    bool hidden = false;
+  };
+  std::vector<Row> records;
+};
+
+struct ReportedModel {
+  std::string path, format, sha256;
+  std::uint64_t bytes = 0;
+  std::size_t nodes = 0;
+};
+
+struct ReportedVerification {
+  std::string runtime, note;
+  std::int64_t samples = 0;
+  double max_abs = 0, max_rel = 0;
+  std::optional<double> argmax_agreement;
+  bool equal = false;
+};
+
+struct ReportedOutput {
+  std::string path, sha256;
+  std::uint64_t bytes = 0;
+};
+
+struct Diagnosis {
+  std::string command, status;  ///< clean | findings | fixed | failed
+  int exit_code = 0;
+  std::optional<ReportedModel> model;
+  std::vector<ReportedTarget> targets;
+  std::optional<ReportedPrediction> prediction;
+  std::vector<ReportedRecord> log;
+  std::vector<Finding> findings;
+  std::vector<int> unexplained;        ///< indices into log
+  std::vector<std::string> unexplained_predictions;
+  std::vector<std::string> ruled_out, notes;
+  std::optional<ReportedVerification> verification;
+  std::optional<ReportedOutput> output;
+  std::map<std::string, int> before, after;  ///< open findings by severity
+  int fixed = 0;
+  std::string error_code, error_message;
+  std::string rules_version;
+};
+
+}  // namespace md

@@ -1,0 +1,84 @@
+// A rule: one Markdown file under rules/. Prose is its documentation, a JSON block its data, rewrite blocks its patterns
+// and replacements, model and log blocks its own tests.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/version.h"
+#include "lib/log/signature.h"
+#include "lib/rule/detector.h"
+
+namespace md {
+
+enum class Severity { note, perf, silent, fatal };  ///< ascending
+std::string_view name(Severity severity);
+
+struct RuntimeRange {
+  std::string target;  ///< "litert-gpu", "executorch-xnnpack", ...
+  VersionRange fails;
+};
+
+struct LogExample {
+  bool fires = true;
+  std::string text;
+  int line = 0;  ///< in the rule file
+};
+
+/// A model block: text of a graph and what the rule is expected to do with it.
+struct ModelExample {
+  Format format = Format::tflite;
+  bool fires = true;  ///< else it must decline or not match
+  std::string options;  ///< the words after fires/declines in the fence line ("f16", "target=litert-gpu@2.1.5")
+  std::string text;
+  int line = 0;
+};
+
+class Rewrite;  ///< a compiled rewrite block; see rewrite.h
+
+struct Rule {
+  std::string id, name, path;
+  Severity severity = Severity::fatal;
+  std::vector<Signature> log;          ///< signatures of log records that this rule explains
+  bool graph = false;                  ///< fires on its pattern alone, without a record
+  std::string symptom;                 ///< "zeros", "wrong", ...: lifted when the user states it
+  std::vector<RuntimeRange> runtimes;  ///< empty: every target
+  std::string applicability = "safe";  ///< what the author claims: safe | unsafe | manual
+  Exactness exactness = Exactness::exact;
+  std::vector<std::string> references, aliases, docs;
+  std::string fixed_by, setting;
+  std::vector<Format> formats;         ///< formats it looks at; empty: from its rewrite blocks, else all
+  std::string summary;                 ///< one sentence for findings
+  std::map<std::string, std::string, std::less<>> sections;  ///< heading -> prose ("What it means", "At the source", ...)
+  std::string markdown;                ///< the whole page
+  std::vector<std::shared_ptr<const Rewrite>> rewrites;
+  Detector detector = nullptr;
+  std::vector<LogExample> log_examples;
+  std::vector<ModelExample> model_examples;
+
+  /// True when the rule's fault exists on this target (name matches, version in range; no runtimes: always).
+  bool applies_to(std::string_view target, const Version& version) const;
+};
+
+/// Parses one rule page. Errors carry file:line and say what was expected.
+Result<Rule> parse_rule(const std::string& path, std::string_view markdown);
+
+/// All rules: the embedded ones and those of --rules directories. Errors also when ids clash.
+class RuleBook {
+ public:
+  static Result<RuleBook> load(const std::vector<std::string>& user_directories = {});
+  const std::vector<Rule>& rules() const { return rules_; }  ///< ordered by id
+  const Rule* find(std::string_view id_or_alias) const;
+  std::string version() const;  ///< changes when any rule page changes
+
+ private:
+  std::vector<Rule> rules_;
+};
+
+/// Runs the rule's detector and its rewrite blocks over one graph.
+std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& context);
+
+}  // namespace md
