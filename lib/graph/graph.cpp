@@ -42,6 +42,12 @@ std::string_view name(Format format) {
   return "";
 }
 
+std::optional<Format> format_from_name(std::string_view text) {
+  for (const Format format : {Format::tflite, Format::onnx, Format::pt2, Format::pte})
+    if (name(format) == text) return format;
+  return std::nullopt;
+}
+
 bool Graph::is_live(NodeId id) const {
   return id >= 0 && static_cast<std::size_t>(id) < live_mark_.size() && live_mark_[static_cast<std::size_t>(id)] != 0;
 }

@@ -139,6 +139,7 @@ struct ModelSignature {
 
 enum class Format { tflite, onnx, pt2, pte };
 std::string_view name(Format format);
+std::optional<Format> format_from_name(std::string_view name);
 
 struct Model {
   Format format = Format::tflite;

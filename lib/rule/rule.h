@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,8 @@ struct LogExample {
 /// A model block: text of a graph and what the rule is expected to do with it.
 struct ModelExample {
   Format format = Format::tflite;
-  bool fires = true;  ///< else it must decline or not match
-  std::string options;  ///< the words after fires/declines in the fence line ("f16", "target=litert-gpu@2.1.5")
+  bool fires = true;  ///< a site is found (matched or advice); else nothing may match
+  std::string options;  ///< the words after fires/declines in the fence line, see examples.h
   std::string text;
   int line = 0;
 };
@@ -55,11 +56,15 @@ struct Rule {
   std::map<std::string, std::string, std::less<>> sections;  ///< heading -> prose ("What it means", "At the source", ...)
   std::string markdown;                ///< the whole page
   std::vector<std::shared_ptr<const Rewrite>> rewrites;
+  bool needs_detector = false;  ///< the page says "detector": true
   Detector detector = nullptr;
+  std::string no_model_example;  ///< why the page has no model blocks (faults of whole files); empty: it has
   std::vector<LogExample> log_examples;
   std::vector<ModelExample> model_examples;
 
-  /// True when the rule's fault exists on this target (name matches, version in range; no runtimes: always).
+  bool looks_at(Format format) const;  ///< `formats`, else those of its rewrite blocks, else every format
+  /// True when the rule's fault exists on this target (name matches, version in range; no runtimes: always). A target
+  /// with a fallback counts as the one without: "litert-gpu+cpu" is "litert-gpu".
   bool applies_to(std::string_view target, const Version& version) const;
 };
 
@@ -71,14 +76,25 @@ class RuleBook {
  public:
   static Result<RuleBook> load(const std::vector<std::string>& user_directories = {});
   const std::vector<Rule>& rules() const { return rules_; }  ///< ordered by id
+  /// By id or alias, without regard to case; null when unknown.
   const Rule* find(std::string_view id_or_alias) const;
+  /// The error for an unknown rule, with the nearest id, name or alias.
+  Error unknown_rule(std::string_view text) const;
+  /// The rules whose signatures hit this message.
+  std::vector<const Rule*> explain(std::string_view message) const;
   std::string version() const;  ///< changes when any rule page changes
 
  private:
   std::vector<Rule> rules_;
 };
 
-/// Runs the rule's detector and its rewrite blocks over one graph.
+/// Signatures that hit a log example of another rule that the other rule claims as its own; each text is file:line and what
+/// to do. Quadratic in the number of rules: for `rules test` and the tests, not for each start.
+std::vector<std::string> overlapping_signatures(const std::vector<Rule>& rules);
+
+/// Runs the rule's detector and its rewrite blocks over one graph. A rule with log signatures also returns the sites that
+/// it declines (the caller shows those that the log or the target complains about); a rule without (a silent fault) returns a
+/// declined site only when its pattern and all conditions of `match` hold, since nothing else says that the fault is there.
 std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& context);
 
 }  // namespace md
