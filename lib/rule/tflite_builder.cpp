@@ -18,18 +18,6 @@ std::vector<std::int64_t> list(TfliteBuilder::Numbers numbers) { return {numbers
 
 }  // namespace
 
-std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
-  const std::size_t rank = std::max(a.size(), b.size());
-  Shape result(rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t p = i + a.size() < rank ? 1 : a[i + a.size() - rank];
-    const std::int64_t q = i + b.size() < rank ? 1 : b[i + b.size() - rank];
-    if (p != q && p != 1 && q != 1) return std::nullopt;
-    result[i] = p == 1 ? q : p;
-  }
-  return result;
-}
-
 ValueId TfliteBuilder::value_like(ValueId type, const Shape& shape) {
   const Value& v = patch_.value(type);
   return patch_.add_value(v.name, v.dtype, shape, v.quantization);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/edit/builder.h"
+#include "lib/graph/infer.h"
 #include "lib/rule/strided_view.h"
 
 namespace md {
@@ -67,8 +68,5 @@ class TfliteBuilder {
   PatchBuilder& patch_;
   std::map<std::vector<std::int64_t>, ValueId> int32s_;
 };
-
-/// The shape that operands broadcast to; nullopt: they do not.
-std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);
 
 }  // namespace md
