@@ -1,12 +1,15 @@
-// The reference evaluator: computes a graph, or a part of one, on given inputs. One table of kernels by operator name.
+// The reference evaluator: computes a graph, or a part of one, on given inputs. One table of kernels by operator name
+// (kernel.h); shapes follow from the actual inputs, so that a graph can be run at other sizes than it was written for.
 #pragma once
+#include <cstdint>
 #include <functional>
-#include <map>
-#include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/base/result.h"
+#include "lib/eval/tensor.h"
 #include "lib/graph/graph.h"
 
 namespace md {
@@ -22,18 +25,40 @@ enum class Arithmetic {
 struct NumericMode {
   Arithmetic arithmetic = Arithmetic::f32;
   bool saturate = false;  ///< fp16 overflow gives 65504 instead of infinity
+  bool wide_mean = true;  ///< MEAN keeps its sum in fp32 (measured on the WebGPU accelerator; SUM does not)
+  bool is_f64() const { return arithmetic == Arithmetic::f64; }
+  bool is_f16() const { return arithmetic >= Arithmetic::f16_storage; }
+  bool sums_in_f16() const { return arithmetic >= Arithmetic::f16_accumulate; }
 };
 
-/// Elements as stored: floats in `f`, everything else in `i` (quantized values are the stored integers).
-/// Invariant: the vector in use has element_count(shape) elements.
-struct Tensor {
-  DType dtype = DType::f32;
-  Shape shape;
-  std::optional<Quantization> quantization;
-  std::vector<double> f;
-  std::vector<std::int64_t> i;
-  bool is_float() const { return md::is_float(dtype); }
-  std::size_t size() const { return is_float() ? f.size() : i.size(); }
+/// Nearest fp16 value; past the largest finite one (65504) infinity, or 65504 when `saturate`.
+float round_to_f16(float value, bool saturate);
+
+/// Called after every node with each of its outputs; `largest_partial_sum` is the largest |partial sum| inside the
+/// node's reductions (0 when it has none, or when EvaluateOptions::watch_sums is off).
+using Observer = std::function<void(const Graph& graph, NodeId node, int output, const Tensor& tensor, double largest_partial_sum)>;
+
+struct EvaluateOptions {
+  NumericMode mode;
+  std::int64_t max_bytes = std::int64_t{4} << 30;  ///< of one tensor, and of all live tensors
+  bool watch_sums = false;
+  Observer observe;
 };
+
+using TensorMap = std::unordered_map<ValueId, Tensor>;
+
+/// Runs a whole graph; `inputs` in the order of Graph::inputs. Returns Graph::outputs in order.
+/// Errors: kind unsupported, "no kernel for OP (node 12)" when the table lacks one; kind input for tensors that do not
+/// fit each other or sizes past the limit.
+Result<std::vector<Tensor>> evaluate(const Model& model, int graph_index, std::span<const Tensor> inputs,
+                                     const EvaluateOptions& options = {});
+
+/// Runs some nodes of a graph, given in execution order. `known` holds every value read from outside (constants need not
+/// be there). Returns the tensors of `wanted` (constants may be wanted too).
+Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes, TensorMap known,
+                                 std::span<const ValueId> wanted, const EvaluateOptions& options = {});
+
+/// Names of operators in the model that have no kernel, each once.
+std::vector<std::string> missing_kernels(const Model& model);
 
 }  // namespace md

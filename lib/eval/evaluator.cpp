@@ -1,0 +1,151 @@
+#include "lib/eval/evaluator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lib/eval/run_node.h"
+
+namespace md {
+namespace {
+
+constexpr int max_depth = 64;  // of graphs that call graphs; deeper nesting only comes from damaged files
+
+/// Evaluates nodes in order and forgets each tensor after its last reader.
+class Run {
+ public:
+  Run(const Model& model, int graph_index, const EvaluateOptions& options, VariableStore& variables, int depth)
+      : model_(model), graph_(model.graphs[static_cast<std::size_t>(graph_index)]), options_(options), variables_(variables), depth_(depth) {}
+
+  Result<TensorMap> go(std::span<const NodeId> nodes, TensorMap known, std::span<const ValueId> wanted) {
+    tensors_ = std::move(known);
+    for (auto& [id, tensor] : tensors_) {
+      tensor = in_mode(tensor, options_.mode);
+      live_ += static_cast<std::int64_t>(tensor.bytes());
+    }
+    for (const NodeId id : nodes)
+      for (const ValueId v : graph_.node(id).inputs)
+        if (v != none_id) ++readers_[v];
+    for (const ValueId v : wanted) ++readers_[v];
+    for (const NodeId id : nodes)
+      if (auto done = step(id); !done) return tl::make_unexpected(done.error());
+    TensorMap result;
+    for (const ValueId v : wanted) {
+      auto tensor = find(v);
+      if (!tensor) return tl::make_unexpected(tensor.error());
+      result[v] = **tensor;
+    }
+    return result;
+  }
+
+ private:
+  Result<const Tensor*> find(ValueId v) {
+    if (const auto at = tensors_.find(v); at != tensors_.end()) return &at->second;
+    const Value& value = graph_.value(v);
+    if (!value.is_constant())
+      return input_error(fmt::format("value \"{}\" is read before anything computes it", value.name));
+    auto tensor = load_constant(value, options_.mode);
+    if (!tensor) return tl::make_unexpected(tensor.error());
+    return &(tensors_[v] = std::move(*tensor));
+  }
+
+  void release(ValueId v) {
+    if (v == none_id || --readers_[v] > 0) return;
+    const auto at = tensors_.find(v);
+    if (at == tensors_.end()) return;
+    if (!graph_.value(v).is_constant()) live_ -= static_cast<std::int64_t>(at->second.bytes());
+    tensors_.erase(at);
+  }
+
+  Status step(NodeId id) {
+    const Node& node = graph_.node(id);
+    std::vector<const Tensor*> operands;
+    for (const ValueId v : node.inputs)
+      if (v != none_id)
+        if (auto tensor = find(v); !tensor) return tl::make_unexpected(tensor.error());
+    // Only now take pointers: loading a constant may have moved the table's entries.
+    for (const ValueId v : node.inputs) operands.push_back(v == none_id ? nullptr : &tensors_.at(v));
+    auto ran = run(id, std::move(operands));
+    if (!ran) return tl::make_unexpected(ran.error());
+    for (std::size_t i = 0; i < node.outputs.size() && i < ran->outputs.size(); ++i) {
+      const ValueId v = node.outputs[i];
+      if (v == none_id) continue;
+      if (options_.observe) options_.observe(graph_, id, static_cast<int>(i), ran->outputs[i], ran->largest_sum);
+      if (readers_.find(v) == readers_.end()) continue;
+      live_ += static_cast<std::int64_t>(ran->outputs[i].bytes());
+      tensors_[v] = std::move(ran->outputs[i]);
+    }
+    for (const ValueId v : node.inputs) release(v);
+    if (live_ > options_.max_bytes)
+      return fail(Error::Kind::unsupported, fmt::format("{} (node {}): more than {} MB of tensors are live", node.op, id, options_.max_bytes >> 20));
+    return {};
+  }
+
+  Result<NodeRun> run(NodeId id, std::vector<const Tensor*> operands);
+
+  const Model& model_;
+  const Graph& graph_;
+  const EvaluateOptions& options_;
+  VariableStore& variables_;
+  int depth_;
+  TensorMap tensors_;
+  std::unordered_map<ValueId, int> readers_;
+  std::int64_t live_ = 0;
+};
+
+Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::span<const Tensor> inputs,
+                                      const EvaluateOptions& options, VariableStore& variables, int depth) {
+  if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
+    return input_error(fmt::format("the model has no graph {}", graph_index));
+  if (depth > max_depth) return fail(Error::Kind::unsupported, "graphs call each other more than 64 deep");
+  const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
+  if (inputs.size() != graph.inputs.size())
+    return input_error(fmt::format("graph \"{}\" takes {} inputs, {} were given", graph.name, graph.inputs.size(), inputs.size()));
+  TensorMap known;
+  for (std::size_t i = 0; i < inputs.size(); ++i) known[graph.inputs[i]] = inputs[i];
+  Run run(model, graph_index, options, variables, depth);
+  auto tensors = run.go(graph.order, std::move(known), graph.outputs);
+  if (!tensors) return tl::make_unexpected(tensors.error());
+  std::vector<Tensor> outputs;
+  for (const ValueId v : graph.outputs) outputs.push_back(tensors->at(v));
+  return outputs;
+}
+
+Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
+  const Node& node = graph_.node(id);
+  const KernelEntry* entry = find_kernel(kernel_name(node));
+  if (!entry) return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
+  KernelCall call{model_, graph_, node, id, options_, std::move(operands), {}, false, 0, {}, &variables_};
+  call.outputs.resize(node.outputs.size());
+  call.call_graph = [this](int graph_index, std::vector<Tensor> inputs) {
+    return run_graph(model_, graph_index, inputs, options_, variables_, depth_ + 1);
+  };
+  return finish_node(*entry, call);
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate(const Model& model, int graph_index, std::span<const Tensor> inputs, const EvaluateOptions& options) {
+  VariableStore variables;
+  return run_graph(model, graph_index, inputs, options, variables, 0);
+}
+
+Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes, TensorMap known,
+                                 std::span<const ValueId> wanted, const EvaluateOptions& options) {
+  if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
+    return input_error(fmt::format("the model has no graph {}", graph_index));
+  VariableStore variables;
+  Run run(model, graph_index, options, variables, 0);
+  return run.go(nodes, std::move(known), wanted);
+}
+
+std::vector<std::string> missing_kernels(const Model& model) {
+  std::set<std::string> missing;
+  for (const Graph& graph : model.graphs)
+    for (const NodeId id : graph.order)
+      if (std::string op = kernel_name(graph.node(id)); !find_kernel(op)) missing.insert(std::move(op));
+  return {missing.begin(), missing.end()};
+}
+
+}  // namespace md

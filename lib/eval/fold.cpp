@@ -1,0 +1,60 @@
+#include "lib/eval/fold.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace md {
+namespace {
+
+/// Nodes that `value` depends on, in no order; nullopt when a run-time value is among its sources.
+std::optional<std::unordered_set<NodeId>> constant_ancestors(const Graph& graph, ValueId value) {
+  std::unordered_set<NodeId> nodes;
+  std::vector<ValueId> open = {value};
+  while (!open.empty()) {
+    const ValueId v = open.back();
+    open.pop_back();
+    if (graph.value(v).is_constant()) continue;
+    const NodeId producer = graph.producer(v);
+    if (producer == none_id || graph.value(v).is_variable) return std::nullopt;
+    if (!nodes.insert(producer).second) continue;
+    const Node& node = graph.node(producer);
+    // Calls to other graphs and variables may read state.
+    if (!node.subgraphs.empty() || node.op == "READ_VARIABLE" || node.op == "VAR_HANDLE" || node.op == "RANDOM_UNIFORM" || node.op == "RANDOM_STANDARD_NORMAL" || node.op == "MULTINOMIAL") return std::nullopt;
+    for (const ValueId input : node.inputs)
+      if (input != none_id) open.push_back(input);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+bool depends_on_constants_only(const Graph& graph, ValueId value) { return constant_ancestors(graph, value).has_value(); }
+
+Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value, std::int64_t max_bytes) {
+  const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
+  const auto nodes = constant_ancestors(graph, value);
+  if (!nodes) return fail(Error::Kind::unsupported, fmt::format("\"{}\" is known only at run time", graph.value(value).name));
+  std::vector<NodeId> order;
+  for (const NodeId id : graph.order)
+    if (nodes->count(id)) order.push_back(id);
+  EvaluateOptions options;
+  options.max_bytes = max_bytes;
+  const ValueId wanted[] = {value};
+  auto tensors = evaluate_nodes(model, graph_index, order, {}, wanted, options);
+  if (!tensors) return tl::make_unexpected(tensors.error());
+  return std::move(tensors->at(value));
+}
+
+Value constant_value(std::string name, const Tensor& tensor) {
+  Value value;
+  value.name = std::move(name);
+  value.dtype = tensor.dtype;
+  value.shape = tensor.shape;
+  if (tensor.quantization) value.quantization = *tensor.quantization;
+  value.constant = Constant::own(constant_bytes(tensor));
+  return value;
+}
+
+}  // namespace md

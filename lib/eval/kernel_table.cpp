@@ -1,0 +1,133 @@
+#include <bit>
+#include <cstring>
+
+#include "lib/eval/kernel.h"
+
+namespace md {
+namespace {
+
+using Group = std::span<const KernelEntry> (*)();
+constexpr Group groups[] = {
+    unary_kernels,   binary_kernels,  logic_kernels,       movement_kernels,     slicing_kernels, gathering_kernels,
+    reduction_kernels, matmul_kernels, convolution_kernels, pooling_kernels,      normalization_kernels,
+    shape_kernels,   quantization_kernels, resize_kernels, sorting_kernels,      control_kernels, spectral_kernels,
+};
+
+}  // namespace
+
+const KernelEntry* find_kernel(std::string_view op) {
+  static const std::unordered_map<std::string_view, const KernelEntry*> table = [] {
+    std::unordered_map<std::string_view, const KernelEntry*> rows;
+    for (const Group group : groups)
+      for (const KernelEntry& entry : group()) rows.emplace(entry.op, &entry);
+    return rows;
+  }();
+  const auto at = table.find(op);
+  return at == table.end() ? nullptr : at->second;
+}
+
+std::string kernel_name(const Node& node) {
+  return node.op == "CUSTOM" ? "CUSTOM:" + node.custom : node.op;
+}
+
+Status KernelCall::need(std::size_t n) const {
+  for (std::size_t i = 0; i < n; ++i)
+    if (!has(i)) return bad(fmt::format("operand {} is missing", i));
+  return {};
+}
+
+tl::unexpected<Error> KernelCall::bad(std::string what) const {
+  return input_error(fmt::format("{} (node {}): {}", kernel_name(node), id, what));
+}
+
+tl::unexpected<Error> KernelCall::unsupported(std::string what) const {
+  return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {}) {}", kernel_name(node), id, what));
+}
+
+Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
+  const auto count = element_count(shape);
+  const auto store = store_of(dtype, wide());
+  if (!store) return unsupported(fmt::format("with elements of type {}", name(dtype)));
+  if (!count) return bad(fmt::format("a result of shape {} is asked for", shape_text(shape)));
+  if (*count > options.max_bytes / 16 && static_cast<std::uint64_t>(*count) * store_bytes(*store) * 2 > static_cast<std::uint64_t>(options.max_bytes))
+    return fail(Error::Kind::unsupported, fmt::format("{} (node {}): a result of shape {} is past the limit of {} MB", node.op, id, shape_text(shape), options.max_bytes >> 20));
+  return Tensor::make(dtype, std::move(shape), wide());
+}
+
+std::shared_ptr<const Quantization> KernelCall::out_quantization(std::size_t i) const {
+  const Value& value = out_value(i);
+  if (!value.quantization || value.quantization->scale.empty()) return nullptr;
+  // The value outlives the call; a tensor may outlive the model.
+  return std::make_shared<const Quantization>(*value.quantization);
+}
+
+Result<Tensor> KernelCall::make_output(std::size_t i, Shape shape) const {
+  auto tensor = make(carriers ? DType::i64 : out_value(i).dtype, std::move(shape));
+  if (tensor && !carriers) tensor->quantization = out_quantization(i);
+  return tensor;
+}
+
+void KernelCall::forward(std::size_t i, const Tensor& source, Shape shape) {
+  outputs[i] = source.reshaped(std::move(shape));
+  if (!carriers) outputs[i].quantization = out_quantization(i);
+}
+
+std::int64_t carrier_code(DType dtype, double number) {
+  if (is_float(dtype)) {
+    const auto as_float = static_cast<float>(number);
+    return -1 - static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(as_float));
+  }
+  // Integers of either sign map to even and odd codes, 0 to -1.
+  const auto n = static_cast<std::int64_t>(number);
+  return n >= 0 ? -1 - 2 * n : 2 * n;
+}
+
+std::optional<std::size_t> normal_axis(std::int64_t axis, std::size_t rank) {
+  const auto r = static_cast<std::int64_t>(rank);
+  if (axis < -r || axis >= r) return std::nullopt;
+  return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+}
+
+std::vector<std::int64_t> strides_of(const Shape& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+std::optional<Activation> fused_activation(const Attributes& attrs) {
+  const std::string_view text = attrs.text("fused_activation_function", "NONE");
+  if (text == "NONE" || text.empty()) return Activation::none;
+  if (text == "RELU") return Activation::relu;
+  if (text == "RELU_N1_TO_1") return Activation::relu_n1_to_1;
+  if (text == "RELU6") return Activation::relu6;
+  if (text == "TANH") return Activation::tanh;
+  if (text == "SIGN_BIT") return Activation::sign_bit;
+  return std::nullopt;
+}
+
+template <class T>
+void activate(Activation activation, std::span<T> values) {
+  // A NaN stays a NaN: max(NaN, 0) as std::max(v, 0) keeps its first argument.
+  switch (activation) {
+    case Activation::none: return;
+    case Activation::relu:
+      for (T& v : values) v = v < T(0) ? T(0) : v;
+      return;
+    case Activation::relu_n1_to_1:
+      for (T& v : values) v = v < T(-1) ? T(-1) : v > T(1) ? T(1) : v;
+      return;
+    case Activation::relu6:
+      for (T& v : values) v = v < T(0) ? T(0) : v > T(6) ? T(6) : v;
+      return;
+    case Activation::tanh:
+      for (T& v : values) v = std::tanh(v);
+      return;
+    case Activation::sign_bit:
+      for (T& v : values) v = std::signbit(v) ? T(1) : T(0);
+      return;
+  }
+}
+template void activate<float>(Activation, std::span<float>);
+template void activate<double>(Activation, std::span<double>);
+
+}  // namespace md

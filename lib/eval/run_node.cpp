@@ -1,0 +1,65 @@
+#include "lib/eval/run_node.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace md {
+namespace {
+
+constexpr float largest_half = 65504.0f;
+
+void round_in_place(Tensor& tensor, bool saturate) {
+  for (float& v : tensor.mutable_data<float>()) v = round_to_f16(v, saturate);
+}
+
+}  // namespace
+
+float round_to_f16(float value, bool saturate) {
+  const float rounded = half_to_float(float_to_half(value));
+  if (!saturate || !std::isinf(rounded)) return rounded;
+  return std::copysign(largest_half, value);
+}
+
+Tensor in_mode(const Tensor& tensor, const NumericMode& mode) {
+  if (!tensor.is_float()) return tensor;
+  Tensor t = tensor.widened(mode.is_f64());
+  if (!mode.is_f16() || t.store() != Store::f32) return t;
+  Tensor rounded = Tensor::make(t.dtype, t.shape);
+  rounded.quantization = t.quantization;
+  const auto from = t.data<float>();
+  auto to = rounded.mutable_data<float>();
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = round_to_f16(from[i], mode.saturate);
+  return rounded;
+}
+
+Result<Tensor> load_constant(const Value& value, const NumericMode& mode) {
+  auto tensor = Tensor::constant(value, mode.is_f64());
+  if (tensor && mode.is_f16()) return in_mode(*tensor, mode);
+  return tensor;
+}
+
+Result<NodeRun> finish_node(const KernelEntry& entry, KernelCall& call) {
+  if (auto done = entry.run(call); !done) return tl::make_unexpected(done.error());
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    Tensor& t = call.outputs[i];
+    if (call.node.outputs[i] == none_id) continue;
+    if (t.empty()) return fail(Error::Kind::internal, fmt::format("{} (node {}): output {} was not computed", call.node.op, call.id, i));
+    // A tensor that shares its elements was rounded when they were made.
+    if (call.mode().is_f16() && t.store() == Store::f32 && entry.moved_operands == 0 && t.writable()) round_in_place(t, call.mode().saturate);
+  }
+  return NodeRun{std::move(call.outputs), call.largest_sum};
+}
+
+Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id, std::vector<const Tensor*> operands,
+                         const EvaluateOptions& options, VariableStore* variables, bool carriers) {
+  const Node& node = graph.node(id);
+  const KernelEntry* entry = find_kernel(kernel_name(node));
+  if (!entry) return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
+  KernelCall call{model, graph, node, id, options, std::move(operands), {}, carriers, 0, {}, variables};
+  call.outputs.resize(node.outputs.size());
+  call.call_graph = [&](int graph_index, std::vector<Tensor> inputs) { return evaluate(model, graph_index, inputs, options); };
+  return finish_node(*entry, call);
+}
+
+}  // namespace md
