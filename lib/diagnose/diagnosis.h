@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace md {
@@ -45,11 +46,12 @@ struct Finding {
   std::string rule, name, severity, state, message, reason, attribution, docs, at_source, fingerprint;
   int round = 1;
   bool assumed = false;
+  bool mended = false;  ///< gone because the fix of another finding removed its cause
   std::vector<std::string> caused_by;
   std::vector<ReportedLocation> locations;
   std::vector<int> log;  ///< indices into Diagnosis::log
   std::vector<ReportedFix> fixes;
-  bool open() const;  ///< nothing applied mends it
+  bool open() const;  ///< no fix that was applied mends it
 };
 
 struct ReportedRecord {
@@ -65,7 +67,8 @@ struct ReportedTarget {
 };
 
 struct ReportedPrediction {
-  std::string verdict;
+  std::string verdict;        ///< of the input: compiles | refused | crash
+  std::string after_verdict;  ///< of the rewritten model; empty: nothing was rewritten
   struct Row {
     std::string text;
     int graph = 0;
@@ -112,5 +115,20 @@ struct Diagnosis {
   std::string error_code, error_message;
   std::string rules_version;
 };
+
+/// note 0, perf 1, silent 2, fatal 3.
+int severity_rank(std::string_view severity);
+
+/// Open findings by severity (every severity has an entry). What nothing explains counts as fatal.
+std::map<std::string, int> count_open(const Diagnosis& diagnosis);
+
+/// Fills `after`, `fixed`, and unless the run failed `status` and `exit_code`. `fail_on`: a severity or "never".
+void settle(Diagnosis& diagnosis, std::string_view fail_on);
+
+/// Marks the run as failed with one clear line.
+void fail_run(Diagnosis& diagnosis, int exit_code, std::string code, std::string message);
+
+/// Several files: the worst of 4 > 2 > 3 > 1 > 0.
+int worse_exit_code(int a, int b);
 
 }  // namespace md

@@ -1,0 +1,141 @@
+#include "lib/diagnose/describe.h"
+
+#include <fmt/format.h>
+
+namespace md {
+namespace {
+
+// A site of hundreds of nodes (an unrolled loop) is named by its first ones; the count is in the message.
+constexpr std::size_t kMaxLocations = 32;
+
+std::string section(const Rule& rule, std::string_view heading) {
+  const auto found = rule.sections.find(heading);
+  return found == rule.sections.end() ? "" : found->second;
+}
+
+std::string documentation(const Rule& rule) {
+  if (!rule.docs.empty()) return rule.docs.front();
+  return rule.references.empty() ? "" : rule.references.front();
+}
+
+std::uint64_t fnv1a(std::string_view text, std::uint64_t hash) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return (hash ^ 0xff) * 0x100000001b3U;  // a separator, so that ("ab","c") differs from ("a","bc")
+}
+
+/// The same for the same fault when the file is exported again: names, never positions.
+std::string fingerprint(const Finding& finding) {
+  std::uint64_t hash = fnv1a(finding.rule, 0xcbf29ce484222325U);
+  if (!finding.locations.empty()) {
+    const ReportedLocation& at = finding.locations.front();
+    hash = fnv1a(at.op, hash);
+    hash = fnv1a(at.value, hash);
+    hash = fnv1a(at.layer, hash);
+    hash = fnv1a(at.shape, hash);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+Finding from_rule(const Rule& rule) {
+  Finding finding;
+  finding.rule = rule.id;
+  finding.name = rule.name;
+  finding.severity = name(rule.severity);
+  finding.message = rule.summary;
+  finding.docs = documentation(rule);
+  return finding;
+}
+
+}  // namespace
+
+std::string_view name(Exactness exactness) {
+  switch (exactness) {
+    case Exactness::exact: return "exact";
+    case Exactness::rounding: return "rounding";
+    case Exactness::bounded: break;
+  }
+  return "bounded";
+}
+
+ReportedProof report(const Proof& proof) {
+  ReportedProof reported;
+  switch (proof.method) {
+    case ProofMethod::none: reported.method = "none"; break;
+    case ProofMethod::sampled: reported.method = "sampled"; break;
+    case ProofMethod::exhaustive: reported.method = "exhaustive"; break;
+    case ProofMethod::movement: reported.method = "movement"; break;
+  }
+  reported.dtype = name(proof.dtype);
+  reported.samples = proof.samples;
+  reported.max_abs = proof.max_abs, reported.max_rel = proof.max_rel, reported.max_ulp = proof.max_ulp;
+  reported.equal = proof.equal;
+  reported.nonfinite = proof.nonfinite, reported.counterexample = proof.counterexample, reported.note = proof.note;
+  return reported;
+}
+
+ReportedLocation locate(const Model& model, int graph_index, NodeId id, ValueId value_id) {
+  ReportedLocation location;
+  location.graph = graph_index;
+  const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
+  if (id >= 0 && static_cast<std::size_t>(id) < graph.nodes.size()) {
+    const Node& node = graph.node(id);
+    location.node = node.origin;
+    location.op = node.op;
+    if (!node.custom.empty() && (node.op == "CUSTOM" || node.op == "STABLEHLO_COMPOSITE")) location.op += " " + node.custom;
+    location.layer = node.layer;
+    if (node.origin == none_id) location.origin = node.origins;
+    for (const SourceLocation& source : node.source) location.source.push_back({source.file, source.line, source.function});
+    if (value_id < 0)
+      for (const ValueId out : node.outputs)
+        if (value_id < 0) value_id = out;
+  }
+  if (value_id >= 0 && static_cast<std::size_t>(value_id) < graph.values.size()) {
+    const Value& value = graph.value(value_id);
+    location.value = value.name;
+    location.shape = shape_text(value.shape);
+    location.dtype = name(value.dtype);
+  }
+  return location;
+}
+
+Finding describe(const Site& site, const Model& model, int round, bool assumed) {
+  Finding finding = from_rule(*site.rule);
+  finding.severity = name(site.severity);
+  switch (site.result.state) {
+    case DetectResult::State::matched: finding.state = "matched"; break;
+    case DetectResult::State::declined: finding.state = "declined"; break;
+    case DetectResult::State::advice: finding.state = "advice"; break;
+  }
+  if (!site.result.message.empty()) finding.message = site.result.message;
+  if (!site.target.empty()) finding.message += fmt::format(" [{}]", site.target);
+  finding.reason = site.result.reason;
+  finding.at_source = site.result.at_source.empty() ? section(*site.rule, "At the source") : site.result.at_source;
+  finding.attribution = name(site.attribution);
+  finding.round = round;
+  finding.assumed = assumed;
+  for (const NodeId id : site.result.nodes) {
+    if (finding.locations.size() == kMaxLocations) break;
+    const bool first = finding.locations.empty();
+    finding.locations.push_back(locate(model, site.graph, id, first ? site.result.value : none_id));
+  }
+  finding.log = site.evidence;
+  finding.fingerprint = fingerprint(finding);
+  return finding;
+}
+
+Finding describe_log_hit(const Rule& rule, const LogEvidence& evidence, int log_index, const Model* model) {
+  Finding finding = from_rule(rule);
+  finding.state = "advice";
+  finding.at_source = section(rule, "At the source");
+  finding.log.push_back(log_index);
+  finding.attribution = name(evidence.attribution);
+  if (model)
+    for (const NodePlace& place : evidence.nodes) {
+      if (finding.locations.size() == kMaxLocations) break;
+      finding.locations.push_back(locate(*model, place.graph, place.node, none_id));
+    }
+  finding.fingerprint = fingerprint(finding);
+  return finding;
+}
+
+}  // namespace md

@@ -1,0 +1,20 @@
+// Sites of the engine as findings of the report.
+#pragma once
+#include <string>
+
+#include "lib/diagnose/detection.h"
+#include "lib/diagnose/diagnosis.h"
+
+namespace md {
+
+/// Without fixes; `round` from 1.
+Finding describe(const Site& site, const Model& model, int round, bool assumed);
+
+/// A finding from the log alone: the rule's page as advice, places in the model when some are known.
+Finding describe_log_hit(const Rule& rule, const LogEvidence& evidence, int log_index, const Model* model);
+
+ReportedLocation locate(const Model& model, int graph, NodeId node, ValueId value);
+ReportedProof report(const Proof& proof);
+std::string_view name(Exactness exactness);
+
+}  // namespace md

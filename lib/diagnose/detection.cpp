@@ -1,0 +1,215 @@
+#include "lib/diagnose/detection.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "lib/diagnose/targets.h"
+
+namespace md {
+namespace {
+
+/// Signature look-ups by text: a prediction repeats few distinct texts over many nodes.
+class Explanations {
+ public:
+  explicit Explanations(const std::vector<const Rule*>& rules) : rules_(rules) {}
+  const std::set<const Rule*>& of(const std::string& text) {
+    const auto [entry, fresh] = known_.try_emplace(text);
+    if (fresh)
+      for (const Rule* rule : rules_)
+        if (explains(*rule, text)) entry->second.insert(rule);
+    return entry->second;
+  }
+
+ private:
+  const std::vector<const Rule*>& rules_;
+  std::unordered_map<std::string, std::set<const Rule*>> known_;
+};
+
+/// Graphs that the runtime executes. The body that a composite decomposes to is not: the composite itself runs.
+std::vector<int> executed_graphs(const Model& model) {
+  std::vector<char> decomposition(model.graphs.size(), 0);
+  for (const Graph& graph : model.graphs)
+    for (const NodeId id : graph.order)
+      if (graph.node(id).op == "STABLEHLO_COMPOSITE")
+        for (const std::int32_t body : graph.node(id).subgraphs)
+          if (body >= 0 && static_cast<std::size_t>(body) < decomposition.size()) decomposition[static_cast<std::size_t>(body)] = 1;
+  std::vector<int> graphs;
+  for (std::size_t g = 0; g < model.graphs.size(); ++g)
+    if (!decomposition[g]) graphs.push_back(static_cast<int>(g));
+  return graphs;
+}
+
+bool stated(const Rule& rule, const DiagnoseOptions& options) {
+  return !rule.symptom.empty() &&
+         std::find(options.symptoms.begin(), options.symptoms.end(), rule.symptom) != options.symptoms.end();
+}
+
+class Round {
+ public:
+  explicit Round(const RoundInput& input) : in_(input), explanations_(input.rules) {
+    for (const Prediction& prediction : in_.predictions)
+      for (const PredictedRecord& record : prediction.records)
+        for (const Rule* rule : explanations_.of(record.text)) predicted_.insert(rule);
+    for (const LogEvidence& item : in_.evidence) {
+      for (const Rule* rule : item.rules) logged_.insert(rule);
+      if (item.record->failure && !item.record->benign) messages_.push_back(item.record->message);
+    }
+  }
+
+  RoundResult run() {
+    const std::vector<int> graphs = executed_graphs(in_.model);
+    for (const Rule* rule : in_.rules) {
+      if (!rule->looks_at(in_.model.format) || (!rule->detector && rule->rewrites.empty())) continue;
+      const bool pattern = rule->graph || stated(*rule, in_.options);
+      if (!pattern && !logged_.contains(rule) && !predicted_.contains(rule)) continue;
+      if (rule->graph) result_.silent_rules_run.push_back(rule);
+      for (const int graph : graphs) look(*rule, graph);
+    }
+    drop_overshadowed();
+    std::stable_sort(result_.sites.begin(), result_.sites.end(), [](const Site& a, const Site& b) {
+      if (a.severity != b.severity) return a.severity > b.severity;
+      return std::pair(a.graph, a.root()) < std::pair(b.graph, b.root());
+    });
+    return std::move(result_);
+  }
+
+ private:
+  void look(const Rule& rule, int graph) {
+    if (in_.targets.empty()) {
+      for (DetectResult& found : detect(rule, graph, nullptr, nullptr)) consider(rule, graph, std::move(found), nullptr, nullptr);
+      return;
+    }
+    for (std::size_t t = 0; t < in_.targets.size(); ++t)
+      for (DetectResult& found : detect(rule, graph, in_.targets[t], &in_.predictions[t]))
+        consider(rule, graph, std::move(found), in_.targets[t], &in_.predictions[t]);
+  }
+
+  std::vector<DetectResult> detect(const Rule& rule, int graph, const Target* target, const Prediction* prediction) {
+    const DetectContext context{in_.model,
+                                graph,
+                                in_.model.graphs[static_cast<std::size_t>(graph)],
+                                target,
+                                prediction ? &prediction->records : nullptr,
+                                messages_.empty() ? nullptr : &messages_,
+                                in_.options.unsafe_fixes};
+    return run_rule(rule, context);
+  }
+
+  /// Keeps a result that something triggers, and says how severe it is.
+  void consider(const Rule& rule, int graph, DetectResult found, const Target* target, const Prediction* prediction) {
+    Site site;
+    site.rule = &rule;
+    site.graph = graph;
+    site.result = std::move(found);
+    site.by_prediction = prediction && is_predicted(site, *prediction);
+    collect_evidence(site);
+    const bool concerned = !target || rule_concerns(rule, *target);
+    const bool symptom = stated(rule, in_.options);
+    // A rule with signatures that declined is no fault: without a record at this place nothing says that one is there.
+    const bool by_pattern = rule.graph && concerned && (site.result.state != DetectResult::State::declined || rule.log.empty());
+    if (!site.by_log && !site.by_prediction && !by_pattern && !symptom) return;
+    site.severity = severity_of(site, target, symptom);
+    if (!target && !rule.runtimes.empty()) site.target = rule.runtimes.front().target;
+    merge(std::move(site));
+  }
+
+  bool is_predicted(const Site& site, const Prediction& prediction) {
+    return std::any_of(prediction.records.begin(), prediction.records.end(), [&](const PredictedRecord& record) {
+      return record.graph == site.graph &&
+             std::find(site.result.nodes.begin(), site.result.nodes.end(), record.node) != site.result.nodes.end() &&
+             explanations_.of(record.text).contains(site.rule);
+    });
+  }
+
+  void collect_evidence(Site& site) {
+    for (std::size_t i = 0; i < in_.evidence.size(); ++i) {
+      const LogEvidence& item = in_.evidence[i];
+      if (std::find(item.rules.begin(), item.rules.end(), site.rule) == item.rules.end() || item.of_other_model) continue;
+      // Lines of the GPU delegate name an operator, so they belong to the nodes they were tied to. Other tools' lines are
+      // about the program as a whole, or name a node beside the site.
+      const bool tied = in_.model.format == Format::tflite && !item.nodes.empty();
+      const bool here = !tied || std::any_of(site.result.nodes.begin(), site.result.nodes.end(), [&](NodeId id) {
+        return item.nodes.contains({site.graph, id});
+      });
+      if (!here) continue;
+      site.by_log = true;
+      site.evidence.push_back(static_cast<int>(i));
+      site.attribution = std::max(site.attribution, item.attribution);
+    }
+  }
+
+  Severity severity_of(const Site& site, const Target* target, bool symptom) const {
+    Severity severity = site.rule->severity;
+    if (!site.by_log && !site.by_prediction) {
+      if (!target && !symptom) return Severity::note;  // no backend was named: nothing is known to fail
+      if (!site.rule->symptom.empty() && !symptom && !site.rule->graph) return Severity::note;
+    }
+    if (target && target->name().find("+cpu") != std::string::npos && severity == Severity::fatal && !kills_both(site))
+      return Severity::perf;
+    return severity;
+  }
+
+  /// A failure inside the delegate's kernels also ends a run that may fall back to the CPU.
+  bool kills_both(const Site& site) const {
+    constexpr std::string_view hard = "INVALID_ARGUMENT";
+    return std::any_of(site.rule->log.begin(), site.rule->log.end(), [&](const Signature& signature) {
+      return signature.text().find(hard) != std::string::npos || signature.text().find("bc coord") != std::string::npos;
+    });
+  }
+
+  /// Several targets find the same site: the severest counts, and further ways to mend it are kept.
+  void merge(Site site) {
+    const auto same = std::find_if(result_.sites.begin(), result_.sites.end(), [&](const Site& known) {
+      return known.rule == site.rule && known.graph == site.graph && known.result.nodes == site.result.nodes;
+    });
+    if (same == result_.sites.end()) {
+      result_.sites.push_back(std::move(site));
+      return;
+    }
+    same->severity = std::max(same->severity, site.severity);
+    same->by_log = same->by_log || site.by_log;
+    same->by_prediction = same->by_prediction || site.by_prediction;
+    if (in_.targets.size() < 2) return;
+    for (ProposedFix& fix : site.result.fixes) {
+      const bool known = std::any_of(same->result.fixes.begin(), same->result.fixes.end(),
+                                     [&](const ProposedFix& other) { return other.patch.title == fix.patch.title; });
+      if (!known) same->result.fixes.push_back(std::move(fix));
+    }
+    if (same->result.state != DetectResult::State::matched && site.result.state == DetectResult::State::matched)
+      same->result.state = DetectResult::State::matched;
+  }
+
+  /// A rule that declined (or only advises) at a node that another rule mends was a near miss: not worth reporting.
+  void drop_overshadowed() {
+    std::set<NodePlace> mended, advised;
+    for (const Site& site : result_.sites)
+      for (const NodeId id : site.result.nodes) {
+        if (site.result.state == DetectResult::State::matched) mended.insert({site.graph, id});
+        if (site.result.state == DetectResult::State::advice) advised.insert({site.graph, id});
+      }
+    std::erase_if(result_.sites, [&](const Site& site) {
+      if (site.result.state == DetectResult::State::matched) return false;
+      const NodePlace place{site.graph, site.root()};
+      if (mended.contains(place)) return true;
+      return site.result.state == DetectResult::State::declined && advised.contains(place);
+    });
+  }
+
+  const RoundInput& in_;
+  Explanations explanations_;
+  std::set<const Rule*> predicted_, logged_;
+  std::vector<std::string> messages_;
+  RoundResult result_;
+};
+
+}  // namespace
+
+bool explains(const Rule& rule, std::string_view text) {
+  return std::any_of(rule.log.begin(), rule.log.end(), [&](const Signature& signature) { return signature.match(text).has_value(); });
+}
+
+RoundResult run_round(const RoundInput& input) { return Round(input).run(); }
+
+}  // namespace md

@@ -1,0 +1,305 @@
+#include "lib/diagnose/diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "lib/diagnose/describe.h"
+#include "lib/diagnose/fixing.h"
+#include "lib/diagnose/targets.h"
+
+namespace md {
+namespace {
+
+std::string_view name(Prediction::Verdict verdict) {
+  switch (verdict) {
+    case Prediction::Verdict::compiles: return "compiles";
+    case Prediction::Verdict::refused: return "refused";
+    case Prediction::Verdict::crash: break;
+  }
+  return "crash";
+}
+
+/// A finding with what identifies it from round to round.
+struct Tracked {
+  const Rule* rule = nullptr;
+  int graph = 0;
+  std::vector<NodeId> nodes;
+  int seen = 0;  ///< the last round that found it
+  Finding finding;
+  bool applied() const {
+    return std::any_of(finding.fixes.begin(), finding.fixes.end(), [](const ReportedFix& fix) { return fix.applied; });
+  }
+};
+
+class Run {
+ public:
+  explicit Run(const DiagnoseRequest& request) : request_(request), out_(outcome_.diagnosis) {}
+
+  Result<DiagnoseOutcome> operator()() {
+    auto resolved = resolve_targets(request_);
+    if (!resolved) return tl::make_unexpected(resolved.error());
+    owned_targets_ = std::move(resolved->targets);
+    out_.command = request_.command;
+    out_.rules_version = request_.rules->version();
+    out_.notes = std::move(resolved->notes);
+    choose_rules();
+    evidence_ = gather_evidence(request_.logs, *request_.rules);
+    if (owned_targets_.empty()) infer_target();
+    report_inputs();
+    if (request_.document) examine(request_.document->model());
+    explain_log();
+    finish();
+    return std::move(outcome_);
+  }
+
+ private:
+  void choose_rules() {
+    const DiagnoseOptions& options = request_.options;
+    for (const Rule& rule : request_.rules->rules()) {
+      const bool wanted = options.select.empty() || rule_is_named(rule, options.select);
+      if (wanted && !rule_is_named(rule, options.ignore)) rules_.push_back(&rule);
+    }
+  }
+
+  void infer_target() {
+    std::vector<const Rule*> hit;
+    for (const LogEvidence& item : evidence_) hit.insert(hit.end(), item.rules.begin(), item.rules.end());
+    if (auto target = target_from_rules(hit, request_.logs)) owned_targets_.push_back(std::move(target));
+    else if (request_.document)
+      out_.notes.push_back("no --target and no log that names one: the rules of every backend were run, as notes");
+  }
+
+  void report_inputs() {
+    for (const auto& target : owned_targets_) {
+      targets_.push_back(target.get());
+      const bool table = target->has_table();
+      out_.targets.push_back({target->name(), target->version.text(), table ? target->table.text() : "", target->source,
+                              target->assumed || (table && target->table != target->version)});
+    }
+    for (const Log& log : request_.logs) out_.notes.insert(out_.notes.end(), log.notes.begin(), log.notes.end());
+    for (const LogEvidence& item : evidence_) {
+      ReportedRecord record{item.path, item.record->message, item.record->tool, item.record->line_begin, {}, item.record->benign};
+      for (const Rule* rule : item.rules) record.rules.push_back(rule->id);
+      out_.log.push_back(std::move(record));
+    }
+    if (!request_.document) return;
+    const Model& model = request_.document->model();
+    ReportedModel reported;
+    reported.path = request_.model_path;
+    reported.format = md::name(model.format);
+    reported.bytes = request_.document->file().bytes().size();
+    for (const Graph& graph : model.graphs) reported.nodes += graph.order.size();
+    out_.model = std::move(reported);
+  }
+
+  std::vector<Prediction> predict(const Model& model) const {
+    std::vector<Prediction> predictions;
+    for (const Target* target : targets_) predictions.push_back(target->has_table() ? target->predict(model) : Prediction{});
+    return predictions;
+  }
+
+  void examine(const Model& input) {
+    std::vector<Prediction> predictions = predict(input);
+    if (!targets_.empty() && targets_.front()->has_table()) report_prediction(predictions.front(), input);
+    attribute(evidence_, input, predictions);
+    if (is_of_other_model(evidence_)) out_.notes.push_back("this log is of another model: it names operators that this model does not have");
+
+    const Model* model = &input;
+    const int rounds = request_.options.apply ? request_.options.max_rounds : 1;
+    for (round_ = 1;; ++round_) {
+      const RoundResult found = run_round({*model, targets_, predictions, evidence_, rules_, request_.options});
+      if (round_ == 1) rule_out(found);
+      const std::vector<std::size_t> tracks = track(found.sites, *model);
+      if (round_ > rounds || !request_.options.apply) {
+        if (!request_.options.apply)
+          for (std::size_t s = 0; s < found.sites.size(); ++s)
+            tracked_[tracks[s]].finding.fixes = list_candidates(*model, found.sites[s]);
+        break;
+      }
+      FixingResult fixing = mend({*model, found.sites, targets_, request_.options});
+      for (std::size_t s = 0; s < found.sites.size(); ++s) tracked_[tracks[s]].finding.fixes = std::move(fixing.fixes[s]);
+      if (!fixing.model) break;
+      outcome_.edited = std::move(*fixing.model);
+      model = &*outcome_.edited;
+      predictions = predict(*model);
+    }
+    if (out_.prediction && outcome_.edited) out_.prediction->after_verdict = name(predictions.front().verdict);
+    mark_mended();
+    mark_causes();
+    collect_unexplained_predictions(predictions);
+  }
+
+  void report_prediction(const Prediction& prediction, const Model& input) {
+    ReportedPrediction reported;
+    reported.verdict = name(prediction.verdict);
+    for (const PredictedRecord& record : prediction.records) {
+      const Graph& graph = input.graphs[static_cast<std::size_t>(record.graph)];
+      const std::int32_t node = record.node == none_id ? none_id : graph.node(record.node).origin;
+      reported.records.push_back({record.text, record.graph, node, record.hidden});
+    }
+    out_.prediction = std::move(reported);
+  }
+
+  void rule_out(const RoundResult& found) {
+    for (const Rule* rule : found.silent_rules_run)
+      if (std::none_of(found.sites.begin(), found.sites.end(), [&](const Site& site) { return site.rule == rule; }))
+        out_.ruled_out.push_back(rule->id);
+  }
+
+  /// Index into tracked_ for every site; new ones are added.
+  std::vector<std::size_t> track(const std::vector<Site>& sites, const Model& model) {
+    std::vector<std::size_t> indices;
+    const bool assumed = std::any_of(targets_.begin(), targets_.end(), [](const Target* target) { return target->assumed; });
+    for (const Site& site : sites) {
+      const auto same = std::find_if(tracked_.begin(), tracked_.end(), [&](const Tracked& known) {
+        return !known.applied() && known.rule == site.rule && known.graph == site.graph && known.nodes == site.result.nodes;
+      });
+      if (same != tracked_.end()) {
+        same->seen = round_;
+        indices.push_back(static_cast<std::size_t>(same - tracked_.begin()));
+        continue;
+      }
+      indices.push_back(tracked_.size());
+      tracked_.push_back({site.rule, site.graph, site.result.nodes, round_, describe(site, model, round_, assumed && !site.by_log)});
+    }
+    return indices;
+  }
+
+  /// A finding that no fix of its own mended and that the last round did not find: another fix removed its cause.
+  void mark_mended() {
+    for (Tracked& gone : tracked_) {
+      if (gone.applied() || gone.seen == round_) continue;
+      gone.finding.mended = true;
+      std::set<std::string> causes;
+      for (const Tracked& other : tracked_)
+        if (other.applied() && other.seen == gone.seen && other.graph == gone.graph && share_node(other, gone))
+          causes.insert(other.finding.rule);
+      if (causes.empty())
+        for (const Tracked& other : tracked_)
+          if (other.applied() && other.seen == gone.seen) causes.insert(other.finding.rule);
+      gone.finding.caused_by.assign(causes.begin(), causes.end());
+    }
+  }
+
+  static bool share_node(const Tracked& a, const Tracked& b) {
+    return std::any_of(a.nodes.begin(), a.nodes.end(),
+                       [&](NodeId id) { return std::find(b.nodes.begin(), b.nodes.end(), id) != b.nodes.end(); });
+  }
+
+  /// A fault inside the site of a larger one is its consequence.
+  void mark_causes() {
+    std::unordered_map<std::int64_t, std::vector<const Tracked*>> at;
+    const auto key = [](int graph, NodeId node) { return (static_cast<std::int64_t>(graph) << 32) | static_cast<std::uint32_t>(node); };
+    for (const Tracked& large : tracked_)
+      if (large.nodes.size() > 1 && large.finding.state == "matched")
+        for (const NodeId id : large.nodes) at[key(large.graph, id)].push_back(&large);
+    for (Tracked& inner : tracked_) {
+      if (inner.nodes.empty() || !inner.finding.caused_by.empty()) continue;
+      const auto found = at.find(key(inner.graph, inner.nodes.front()));
+      if (found == at.end()) continue;
+      std::set<std::string> causes;
+      for (const Tracked* large : found->second)
+        if (large->rule != inner.rule && large->nodes.size() > inner.nodes.size() && large->finding.round == inner.finding.round)
+          causes.insert(large->finding.rule);
+      inner.finding.caused_by.assign(causes.begin(), causes.end());
+    }
+  }
+
+  void collect_unexplained_predictions(const std::vector<Prediction>& predictions) {
+    std::set<NodePlace> open;
+    for (const Tracked& tracked : tracked_)
+      if (tracked.finding.open())
+        for (const NodeId id : tracked.nodes) open.insert({tracked.graph, id});
+    std::set<std::string> texts;
+    for (const Prediction& prediction : predictions)
+      for (const PredictedRecord& record : prediction.records) {
+        if (record.hidden || open.contains({record.graph, record.node})) continue;
+        if (left_out_on_purpose(rules_for_text(record.text, *request_.rules))) continue;
+        texts.insert(record.text);
+      }
+    out_.unexplained_predictions.assign(texts.begin(), texts.end());
+  }
+
+  /// True when a rule that --select or --ignore left out would explain it.
+  bool left_out_on_purpose(const std::vector<const Rule*>& hit) const {
+    return std::any_of(hit.begin(), hit.end(), [&](const Rule* rule) {
+      return std::find(rules_.begin(), rules_.end(), rule) == rules_.end();
+    });
+  }
+
+  /// Failing records that no site explains: advice from the rule's page where a signature hits, else unexplained.
+  void explain_log() {
+    std::set<int> explained;
+    for (const Tracked& tracked : tracked_) explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
+    for (std::size_t i = 0; i < evidence_.size(); ++i) {
+      const LogEvidence& item = evidence_[i];
+      const int index = static_cast<int>(i);
+      if (item.record->benign || explained.contains(index) || left_out_on_purpose(item.rules)) continue;
+      if (item.rules.empty() || item.of_other_model) {
+        if (item.record->failure) out_.unexplained.push_back(index);
+        continue;
+      }
+      // With a model one rule is enough: the others' patterns were looked for too, and are not there either.
+      const std::size_t count = request_.document ? 1 : item.rules.size();
+      for (std::size_t r = 0; r < count; ++r) advise(*item.rules[r], item, index);
+    }
+  }
+
+  void advise(const Rule& rule, const LogEvidence& item, int index) {
+    const auto same = std::find_if(tracked_.begin(), tracked_.end(),
+                                   [&](const Tracked& known) { return known.rule == &rule && known.seen == 0; });
+    if (same != tracked_.end()) {
+      same->finding.log.push_back(index);
+      return;
+    }
+    const Model* model = request_.document ? &request_.document->model() : nullptr;
+    Tracked advice{&rule, 0, {}, 0, describe_log_hit(rule, item, index, model)};
+    const bool searched = model && (rule.detector || !rule.rewrites.empty());
+    if (searched) advice.finding.reason = "the log names it, but the pattern that its fix needs is not in this file";
+    else if (!model) advice.finding.reason = "from the log alone: give the model too, and it is located and fixed where that is possible";
+    tracked_.push_back(std::move(advice));
+  }
+
+  void finish() {
+    std::stable_sort(tracked_.begin(), tracked_.end(), [](const Tracked& a, const Tracked& b) {
+      const auto key = [](const Tracked& t) { return std::tuple(!t.finding.caused_by.empty(), -severity_rank(t.finding.severity), t.finding.round); };
+      return key(a) < key(b);
+    });
+    for (Tracked& tracked : tracked_) out_.findings.push_back(std::move(tracked.finding));
+    out_.before = out_.after = {};
+    for (const char* severity : {"fatal", "note", "perf", "silent"}) out_.before[severity] = 0;
+    for (const Finding& finding : out_.findings) ++out_.before[finding.severity];
+    out_.before["fatal"] += static_cast<int>(out_.unexplained.size() + out_.unexplained_predictions.size());
+    const bool failures = std::any_of(evidence_.begin(), evidence_.end(), [](const LogEvidence& item) {
+      return (item.record->failure || !item.rules.empty()) && !item.record->benign;
+    });
+    if (!request_.logs.empty() && !failures) out_.notes.push_back("the log shows no failure");
+    settle(out_, request_.options.fail_on ? md::name(*request_.options.fail_on) : std::string_view("never"));
+  }
+
+  const DiagnoseRequest& request_;
+  DiagnoseOutcome outcome_;
+  Diagnosis& out_;
+  std::vector<std::unique_ptr<Target>> owned_targets_;
+  std::vector<const Target*> targets_;
+  std::vector<const Rule*> rules_;
+  std::vector<LogEvidence> evidence_;
+  std::vector<Tracked> tracked_;
+  int round_ = 1;
+};
+
+}  // namespace
+
+Result<DiagnoseOutcome> diagnose(const DiagnoseRequest& request) { return Run(request)(); }
+
+bool rule_is_named(const Rule& rule, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& named) {
+    return rule.id.starts_with(named) || rule.name == named ||
+           std::find(rule.aliases.begin(), rule.aliases.end(), named) != rule.aliases.end();
+  });
+}
+
+}  // namespace md

@@ -1,0 +1,49 @@
+// The engine: log and model in, findings, fixes and (when asked) a rewritten model out.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/diagnose/diagnosis.h"
+#include "lib/format/document.h"
+#include "lib/log/log.h"
+#include "lib/rule/rule.h"
+
+namespace md {
+
+struct DiagnoseOptions {
+  bool apply = false;  ///< rewrite what can be proven; otherwise fixes are listed as candidates only
+  bool unsafe_fixes = false, exact_only = false, require_proof = false, thorough = false;
+  double max_error = 1e-3;  ///< for fixes with a stated error, relative to the largest |output|
+  int samples = 24;
+  std::uint64_t seed = 1;
+  std::vector<std::string> select, ignore;  ///< rule ids, id prefixes, names or aliases; empty select: all
+  std::vector<std::string> symptoms;        ///< zeros | nan | wrong | first-token-right | degrades | state
+  std::optional<Severity> fail_on = Severity::silent;  ///< nullopt: never
+  int max_rounds = 8;
+};
+
+struct DiagnoseRequest {
+  const Document* document = nullptr;  ///< null: advice from the logs alone
+  std::string model_path;              ///< as the user named it
+  std::vector<Log> logs;
+  std::vector<std::string> targets;    ///< as given by --target; empty: from the logs, else the format's default
+  const RuleBook* rules = nullptr;
+  DiagnoseOptions options;
+  std::string command = "check";
+};
+
+struct DiagnoseOutcome {
+  Diagnosis diagnosis;
+  std::optional<Model> edited;  ///< set when at least one fix was applied
+  bool changed() const { return edited.has_value(); }
+};
+
+/// Errors: a target that is not known (usage). Everything else is in the diagnosis.
+Result<DiagnoseOutcome> diagnose(const DiagnoseRequest& request);
+
+/// True when the rule is chosen by a list of ids, prefixes, names or aliases.
+bool rule_is_named(const Rule& rule, const std::vector<std::string>& names);
+
+}  // namespace md

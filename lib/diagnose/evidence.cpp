@@ -1,0 +1,185 @@
+#include "lib/diagnose/evidence.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+
+namespace md {
+namespace {
+
+bool is_operator_letter(char c) {
+  return std::isupper(static_cast<unsigned char>(c)) || std::isdigit(static_cast<unsigned char>(c)) || c == '_';
+}
+
+/// Characters of names that formats give to nodes, operators and values ("aten.slice.Tensor", "add_5", "a/b;c").
+bool is_name_letter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '/' || c == ';';
+}
+
+/// Names in the message, as long as possible; trailing punctuation of prose is dropped.
+std::vector<std::string_view> names_in(std::string_view message) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < message.size();) {
+    if (!is_name_letter(message[i])) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < message.size() && is_name_letter(message[end])) ++end;
+    std::string_view word = message.substr(i, end - i);
+    while (!word.empty() && (word.back() == '.' || word.back() == ':' || word.back() == ';')) word.remove_suffix(1);
+    if (word.size() > 1) names.push_back(word);
+    i = end;
+  }
+  return names;
+}
+
+/// The nodes of a model by what logs call them.
+class NameIndex {
+ public:
+  explicit NameIndex(const Model& model) {
+    for (std::size_t g = 0; g < model.graphs.size(); ++g) {
+      const Graph& graph = model.graphs[g];
+      for (const NodeId id : graph.order) {
+        const NodePlace place{static_cast<int>(g), id};
+        const Node& node = graph.node(id);
+        operators_[node.op].push_back(place);
+        if (!node.name.empty()) nodes_[node.name].push_back(place);
+        if (node.op.starts_with("aten.")) operators_["aten::" + node.op.substr(5)].push_back(place);
+      }
+    }
+  }
+  const std::vector<NodePlace>* operators(const std::string& op) const { return find(operators_, op); }
+  const std::vector<NodePlace>* nodes(const std::string& node) const { return find(nodes_, node); }
+
+ private:
+  using Map = std::unordered_map<std::string, std::vector<NodePlace>>;
+  static const std::vector<NodePlace>* find(const Map& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? nullptr : &found->second;
+  }
+  Map operators_, nodes_;
+};
+
+/// True when the message ends with the tensor's name or holds it in quotes: the two ways in which runtimes print it.
+bool names_tensor(std::string_view message, const std::string& tensor) {
+  if (tensor.empty()) return false;
+  return message.ends_with(" " + tensor) || message.find("\"" + tensor + "\"") != std::string_view::npos;
+}
+
+bool touches_named_tensor(const Graph& graph, const Node& node, std::string_view message) {
+  const auto named = [&](ValueId id) { return id >= 0 && names_tensor(message, graph.value(id).name); };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), named) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), named);
+}
+
+void attribute_by_operator(LogEvidence& item, std::string_view op, const Model& model, const NameIndex& names) {
+  const std::vector<NodePlace>* places = names.operators(std::string(op));
+  if (!places) {
+    item.of_other_model = true;
+    return;
+  }
+  for (const NodePlace& place : *places) {
+    const Graph& graph = model.graphs[static_cast<std::size_t>(place.graph)];
+    if (touches_named_tensor(graph, graph.node(place.node), item.record->message)) item.nodes.insert(place);
+  }
+  item.attribution = Attribution::tensor;
+  if (!item.nodes.empty()) return;
+  item.nodes.insert(places->begin(), places->end());
+  item.attribution = Attribution::op;
+}
+
+void attribute_by_name(LogEvidence& item, const NameIndex& names) {
+  for (const std::string_view word : names_in(item.record->message)) {
+    if (const auto* places = names.nodes(std::string(word))) {
+      item.nodes.insert(places->begin(), places->end());
+      item.attribution = std::max(item.attribution, Attribution::tensor);
+    } else if (const auto* same_op = names.operators(std::string(word)); same_op && item.nodes.empty()) {
+      item.nodes.insert(same_op->begin(), same_op->end());
+      item.attribution = std::max(item.attribution, Attribution::op);
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name(Attribution attribution) {
+  switch (attribution) {
+    case Attribution::exact: return "exact";
+    case Attribution::tensor: return "tensor";
+    case Attribution::op: return "op";
+    case Attribution::none: break;
+  }
+  return "";
+}
+
+std::string_view operator_in(std::string_view message) {
+  std::size_t end = 0;
+  while (end < message.size() && is_operator_letter(message[end])) ++end;
+  if (end < 2) return "";
+  const std::string_view op = message.substr(0, end);
+  if (message.substr(end).starts_with(": ")) return op;
+  if ((op == "CUSTOM" || op == "DELEGATE") && message.substr(end).starts_with(" ")) return op;
+  return "";
+}
+
+std::vector<const Rule*> rules_for_text(std::string_view text, const RuleBook& rules) {
+  std::vector<std::pair<std::size_t, const Rule*>> hits;
+  for (const Rule& rule : rules.rules()) {
+    std::size_t longest = 0;
+    for (const Signature& signature : rule.log)
+      if (signature.text().size() > longest && signature.match(text)) longest = signature.text().size();
+    if (longest > 0) hits.push_back({longest, &rule});
+  }
+  std::stable_sort(hits.begin(), hits.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<const Rule*> found;
+  for (const auto& [length, rule] : hits) found.push_back(rule);
+  return found;
+}
+
+std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleBook& rules) {
+  std::vector<LogEvidence> evidence;
+  for (const Log& log : logs)
+    for (const Record& record : log.records) {
+      LogEvidence item;
+      item.path = log.path;
+      item.record = &record;
+      if (!record.benign) item.rules = rules_for_text(record.message, rules);
+      if (record.failure || record.benign || !item.rules.empty()) evidence.push_back(std::move(item));
+    }
+  return evidence;
+}
+
+void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std::vector<Prediction>& predictions) {
+  std::unordered_map<std::string, std::vector<NodePlace>> predicted;
+  for (const Prediction& prediction : predictions)
+    for (const PredictedRecord& record : prediction.records)
+      if (record.node != none_id) predicted[record.text].push_back({record.graph, record.node});
+  const NameIndex names(model);
+  for (LogEvidence& item : evidence) {
+    if (item.record->benign) continue;
+    if (const auto same = predicted.find(item.record->message); same != predicted.end()) {
+      item.nodes.insert(same->second.begin(), same->second.end());
+      item.attribution = Attribution::exact;
+      continue;
+    }
+    const std::string_view op = model.format == Format::tflite ? operator_in(item.record->message) : std::string_view();
+    // Level words look like operators ("ERROR: ..."); they are none.
+    if (!op.empty() && op != "ERROR" && op != "WARNING" && op != "INFO" && op != "INVALID_ARGUMENT" && op != "INTERNAL")
+      attribute_by_operator(item, op, model, names);
+    else
+      attribute_by_name(item, names);
+  }
+}
+
+bool is_of_other_model(const std::vector<LogEvidence>& evidence) {
+  bool other = false;
+  for (const LogEvidence& item : evidence) {
+    if (!item.record->failure || item.record->benign) continue;
+    if (item.attribution != Attribution::none) return false;
+    other = other || item.of_other_model;
+  }
+  return other;
+}
+
+}  // namespace md

@@ -1,0 +1,50 @@
+// What the logs say, tied to rules and to places in the model.
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/log/log.h"
+#include "lib/rule/rule.h"
+#include "lib/target/target.h"
+
+namespace md {
+
+/// How sure it is which nodes a line of the log is about.
+enum class Attribution { none, op, tensor, exact };
+std::string_view name(Attribution attribution);  ///< "" for none
+
+struct NodePlace {
+  int graph = 0;
+  NodeId node = none_id;
+  auto operator<=>(const NodePlace&) const = default;
+};
+
+struct LogEvidence {
+  std::string path;
+  const Record* record = nullptr;   ///< lives in the request's logs
+  std::vector<const Rule*> rules;   ///< rules whose signature hits, the most specific signature first
+  std::set<NodePlace> nodes;        ///< of the input model
+  Attribution attribution = Attribution::none;
+  bool of_other_model = false;      ///< names an operator that the model does not have
+};
+
+/// Every record that is a failure, benign trouble, or hit by a rule, in the order of the logs.
+std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleBook& rules);
+
+/// Ties each record to nodes: those whose predicted record has the same text, else nodes of that operator that touch the
+/// tensor it names, else all nodes of that operator.
+void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std::vector<Prediction>& predictions);
+
+/// True when every failing record that names an operator names one that the model lacks.
+bool is_of_other_model(const std::vector<LogEvidence>& evidence);
+
+/// Rules whose signatures hit a text, the longest signature first.
+std::vector<const Rule*> rules_for_text(std::string_view text, const RuleBook& rules);
+
+/// The operator that a record is about: "RESHAPE: ..." -> "RESHAPE", "CUSTOM Foo: ..." -> "CUSTOM"; "" when it names none.
+std::string_view operator_in(std::string_view message);
+
+}  // namespace md

@@ -1,0 +1,259 @@
+#include "lib/diagnose/fixing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "lib/diagnose/cost.h"
+#include "lib/diagnose/describe.h"
+#include "lib/diagnose/versions.h"
+#include "lib/edit/apply.h"
+#include "lib/eval/proof.h"
+#include "lib/graph/encode.h"
+
+namespace md {
+namespace {
+
+// A rewrite that more than doubles a model's work is `unsafe`; below this many multiply-adds nobody notices.
+constexpr std::int64_t kNoticeableWork = 10'000'000;
+
+struct Tried {
+  ReportedFix reported;
+  bool applicable = false;
+  int leftover = 0;  ///< records that the targets would still print at the nodes of the rewrite
+};
+
+/// Applicability words, from the most trusted down.
+int trust(std::string_view applicability) { return applicability == "safe" ? 2 : applicability == "unsafe" ? 1 : 0; }
+
+void lower(ReportedFix& fix, std::string_view applicability, std::string reason) {
+  if (trust(applicability) < trust(fix.applicability)) fix.applicability = applicability;
+  if (reason.empty()) return;
+  fix.reason += fix.reason.empty() ? "" : "; ";
+  fix.reason += reason;
+}
+
+std::int64_t total_work(const Model& model) {
+  std::int64_t work = 0;
+  for (const Graph& graph : model.graphs)
+    for (const NodeId id : graph.order) work += multiply_adds(graph, graph.node(id));
+  return work;
+}
+
+ReportedFix claim(const Site& site, const ProposedFix& fix) {
+  ReportedFix reported;
+  reported.title = fix.patch.title;
+  reported.exactness = name(fix.exactness);
+  reported.applicability = site.rule->applicability;
+  if (fix.unsafe) lower(reported, "unsafe", fix.unsafe_reason);
+  return reported;
+}
+
+std::set<NodeId> changed_nodes(const Model& before, const Model& after, const Patch& patch) {
+  std::set<NodeId> nodes;
+  const auto g = static_cast<std::size_t>(patch.graph);
+  for (std::size_t n = before.graphs[g].nodes.size(); n < after.graphs[g].nodes.size(); ++n) nodes.insert(static_cast<NodeId>(n));
+  for (const Rewire& rewire : patch.rewires) nodes.insert(rewire.node);
+  for (const NodeChange& change : patch.node_changes) nodes.insert(change.node);
+  return nodes;
+}
+
+int leftover_records(const FixingInput& in, const Model& after, const Patch& patch) {
+  int records = 0;
+  for (const Target* target : in.targets)
+    if (target->has_table())
+      for (const NodeId id : changed_nodes(in.model, after, patch))
+        records += static_cast<int>(target->predict_node(after, patch.graph, id).size());
+  return records;
+}
+
+Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
+  Tried tried;
+  tried.reported = claim(site, fix);
+  ReportedFix& reported = tried.reported;
+  auto after = apply_patches(in.model, std::span(&fix.patch, 1));
+  if (!after) {
+    lower(reported, "manual", after.error().message);
+    return tried;
+  }
+  settle_operator_versions(in.model, *after);
+  reported.cost = cost_of_change(in.model, *after);
+  if (reported.cost.macs > kNoticeableWork && reported.cost.macs > total_work(in.model))
+    lower(reported, "unsafe", fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
+  if (fix.patch.graph_inputs || fix.patch.graph_outputs) lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
+  tried.leftover = leftover_records(in, *after, fix.patch);
+
+  ProofOptions options;
+  options.exactness = fix.exactness;
+  options.max_error = in.options.max_error;
+  options.samples = in.options.samples;
+  options.seed = in.options.seed;
+  options.thorough = in.options.thorough;
+  const Proof proof = prove(in.model, *after, fix.patch.graph, options);
+  reported.proofs.push_back(report(proof));
+  if (proof.method == ProofMethod::none)
+    lower(reported, "unsafe", "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));
+  else if (!proof.equal)
+    lower(reported, "manual", "refuted: " + proof.counterexample);
+  else if (!proof.nonfinite.empty() && nonfinite_may_reach(in.model, fix.patch))
+    lower(reported, "unsafe", "differs on values that can reach it: " + proof.nonfinite);
+
+  const bool trusted = reported.applicability == "safe" || (reported.applicability == "unsafe" && in.options.unsafe_fixes);
+  const bool unproven = proof.method == ProofMethod::none && in.options.require_proof;
+  const bool inexact = fix.exactness != Exactness::exact;
+  if (inexact && in.options.exact_only) lower(reported, reported.applicability, "not bit for bit, and --exact-only was given");
+  // Where only the pattern is seen and nothing says that it hurts, results are not changed in their last bits.
+  const bool uncalled = inexact && site.severity == Severity::note && in.options.select.empty();
+  if (uncalled) lower(reported, reported.applicability, "nothing shows that it is needed here: apply it with --select " + site.rule->id);
+  tried.applicable = trusted && !unproven && !uncalled && !(inexact && in.options.exact_only);
+  return tried;
+}
+
+/// What a patch touches, for the choice of patches that can be applied together.
+class Claims {
+ public:
+  bool conflicts(const Model& model, const Patch& patch) const {
+    const Claims other(model, patch);
+    return meet(touched_, other.touched_) || meet(written_, other.written_) || meet(vanished_, other.read_) ||
+           meet(read_, other.vanished_) || (interface_.contains(patch.graph) && (patch.graph_inputs || patch.graph_outputs));
+  }
+  void add(const Model& model, const Patch& patch) {
+    const Claims other(model, patch);
+    touched_.insert(other.touched_.begin(), other.touched_.end());
+    written_.insert(other.written_.begin(), other.written_.end());
+    vanished_.insert(other.vanished_.begin(), other.vanished_.end());
+    read_.insert(other.read_.begin(), other.read_.end());
+    if (patch.graph_inputs || patch.graph_outputs) interface_.insert(patch.graph);
+  }
+  Claims() = default;
+
+ private:
+  using Place = std::pair<int, std::int32_t>;
+  Claims(const Model& model, const Patch& patch) {
+    const int g = patch.graph;
+    const Graph& graph = model.graphs[static_cast<std::size_t>(g)];
+    const auto read = [&](ValueId id) {
+      if (id >= 0) read_.insert({g, id});
+    };
+    for (const Node& node : patch.new_nodes) {
+      for (const ValueId id : node.inputs) read(id);
+      for (const ValueId id : node.outputs)
+        if (id >= 0) written_.insert({g, id});
+    }
+    for (const Rewire& rewire : patch.rewires) touched_.insert({g, rewire.node}), read(rewire.value);
+    for (const NodeChange& change : patch.node_changes) touched_.insert({g, change.node});
+    for (const ValueChange& change : patch.value_changes) written_.insert({g, change.value});
+    for (const NodeId id : patch.removed) {
+      touched_.insert({g, id});
+      for (const ValueId out : graph.node(id).outputs)
+        if (out >= 0 && !written_.contains({g, out})) vanished_.insert({g, out});
+    }
+  }
+  static bool meet(const std::set<Place>& a, const std::set<Place>& b) {
+    const auto& [small, large] = a.size() < b.size() ? std::tie(a, b) : std::tie(b, a);
+    return std::any_of(small.begin(), small.end(), [&large = large](const Place& place) { return large.contains(place); });
+  }
+  std::set<Place> touched_, written_, vanished_, read_;
+  std::set<int> interface_;
+};
+
+struct Chosen {
+  std::size_t site = 0, tried = 0;
+  Patch patch;
+};
+
+/// Applies all at once; when they do not compose after all, as many as do, in order.
+std::optional<Model> apply_chosen(const Model& model, std::vector<Chosen>& chosen) {
+  std::vector<Patch> patches;
+  for (const Chosen& choice : chosen) patches.push_back(choice.patch);
+  if (auto all = apply_patches(model, patches)) return std::move(*all);
+  patches.clear();
+  std::optional<Model> result;
+  std::erase_if(chosen, [&](const Chosen& choice) {
+    patches.push_back(choice.patch);
+    auto next = apply_patches(model, patches);
+    if (next) result = std::move(*next);
+    else patches.pop_back();
+    return !next;
+  });
+  return result;
+}
+
+}  // namespace
+
+bool nonfinite_may_reach(const Model& model, const Patch& patch) {
+  constexpr double largest_half = 65504;
+  const Graph& graph = model.graphs[static_cast<std::size_t>(patch.graph)];
+  std::vector<ValueId> pending;
+  std::set<ValueId> seen;
+  const auto visit = [&](ValueId id) {
+    if (id >= 0 && seen.insert(id).second) pending.push_back(id);
+  };
+  for (const NodeId id : patch.removed)
+    for (const ValueId v : graph.node(id).inputs) visit(v);
+  for (const Node& node : patch.new_nodes)
+    for (const ValueId v : node.inputs) visit(v);
+  for (const Rewire& rewire : patch.rewires)
+    for (const ValueId v : graph.node(rewire.node).inputs) visit(v);
+  while (!pending.empty()) {
+    const ValueId id = pending.back();
+    pending.pop_back();
+    const Value& value = graph.value(id);
+    if (value.is_constant() && is_float(value.dtype))
+      if (const auto numbers = decode(value))
+        if (std::any_of(numbers->begin(), numbers->end(), [](double x) { return !std::isfinite(x) || std::fabs(x) > largest_half; }))
+          return true;
+    if (const NodeId producer = graph.producer(id); producer != none_id)
+      for (const ValueId v : graph.node(producer).inputs) visit(v);
+  }
+  return false;
+}
+
+std::vector<ReportedFix> list_candidates(const Model& model, const Site& site) {
+  std::vector<ReportedFix> fixes;
+  for (const ProposedFix& fix : site.result.fixes) {
+    ReportedFix reported = claim(site, fix);
+    if (auto after = apply_patches(model, std::span(&fix.patch, 1))) reported.cost = cost_of_change(model, *after);
+    else lower(reported, "manual", after.error().message);
+    fixes.push_back(std::move(reported));
+  }
+  return fixes;
+}
+
+FixingResult mend(const FixingInput& in) {
+  FixingResult result;
+  result.fixes.resize(in.sites.size());
+  std::vector<Chosen> chosen;
+  Claims claims;
+  for (std::size_t s = 0; s < in.sites.size(); ++s) {
+    const Site& site = in.sites[s];
+    std::optional<Chosen> best;
+    int best_leftover = 0;
+    for (const ProposedFix& fix : site.result.fixes) {
+      if (claims.conflicts(in.model, fix.patch)) continue;
+      Tried tried = try_fix(in, site, fix);
+      result.fixes[s].push_back(std::move(tried.reported));
+      if (!tried.applicable) continue;
+      // A rewrite whose own operators the target refuses is a step at best: a later proposal may do it at once.
+      if (!best || tried.leftover < best_leftover) {
+        best = Chosen{s, result.fixes[s].size() - 1, fix.patch};
+        best_leftover = tried.leftover;
+      }
+      if (best_leftover == 0) break;
+    }
+    if (!best) continue;
+    claims.add(in.model, best->patch);
+    chosen.push_back(std::move(*best));
+  }
+  if (chosen.empty()) return result;
+  result.model = apply_chosen(in.model, chosen);
+  if (!result.model) return result;
+  for (const Chosen& choice : chosen) result.fixes[choice.site][choice.tried].applied = true;
+  settle_operator_versions(in.model, *result.model);
+  return result;
+}
+
+}  // namespace md

@@ -1,0 +1,37 @@
+// Writing what `fix` made: never the input file, never over somebody else's, checked before it gets its name.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "lib/base/result.h"
+#include "lib/diagnose/diagnosis.h"
+#include "lib/format/document.h"
+
+namespace md {
+
+struct OutputPlan {
+  std::string model_path;      ///< MODEL.fixed.EXT, or what -o says, or the input itself
+  std::string diagnosis_path;  ///< MODEL.diagnosis.json, or the output's stem + .diagnosis.json
+  bool named = false;          ///< -o was given: a file is written also when nothing had to be fixed
+  bool in_place = false;
+};
+
+/// Names the outputs. Errors (usage): an output that is the input, by name, link or hard link, without `in_place`.
+Result<OutputPlan> plan_output(const std::string& input, const std::string& output, bool in_place);
+
+/// True when the paths are one file on disk (also through links).
+bool same_file(const std::string& a, const std::string& b);
+
+/// Before any work: the folder is there and writable, and what the outputs would replace is ours (the diagnosis beside it
+/// records the model as our output) unless `force`.
+Status check_output(const OutputPlan& plan, bool force);
+
+/// Writes `edited` through a temporary file, opens that again, compares it with what was meant (kind check when it differs
+/// or when `accept` refuses it; nothing is left then), and renames it.
+Result<ReportedOutput> write_model(const Document& document, const Model& edited, const OutputPlan& plan,
+                                   const std::function<Status(const Document& written)>& accept);
+
+/// Writes a report file atomically.
+Status write_text(const std::string& path, std::string_view text);
+
+}  // namespace md

@@ -1,0 +1,166 @@
+// For people at a terminal: one line a finding, root cause first, then what was done about it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "lib/report/formats.h"
+#include "lib/report/wording.h"
+
+namespace md::reporters {
+namespace {
+
+constexpr std::size_t kPlacesShown = 6;
+
+class Writer {
+ public:
+  explicit Writer(const TextStyle& style) : style_(style) {}
+
+  std::string run(const Diagnosis& run) {
+    header(run);
+    for (const std::string& note : run.notes) line("note: " + note, "2");
+    for (const Group& group : group_findings(run)) finding(run, group);
+    unexplained(run);
+    footer(run);
+    return std::move(out_);
+  }
+
+ private:
+  std::string paint(std::string_view text, std::string_view code) const {
+    return style_.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+  void line(std::string_view text, std::string_view code = "") {
+    out_ += code.empty() ? std::string(text) : paint(text, code);
+    out_ += '\n';
+  }
+
+  void header(const Diagnosis& run) {
+    std::vector<std::string> targets;
+    for (const ReportedTarget& target : run.targets) targets.push_back(target_words(target));
+    const std::string aim = targets.empty() ? "" : fmt::format(", for {}", fmt::join(targets, " and "));
+    if (run.model) line(fmt::format("{}: {}, {} operators{}", run.model->path, run.model->format, run.model->nodes, aim), "1");
+    else if (!targets.empty()) line("log" + aim, "1");
+  }
+
+  void finding(const Diagnosis& run, const Group& group) {
+    const Finding& first = group.first();
+    const std::string from = log_place(run, first);
+    const std::string at = where(run, first);
+    std::string text = paint(at, "1") + ": " + paint(first.rule, colour(first)) + " ";
+    if (const std::string sign = mark(first); !sign.empty()) text += paint(sign, "32") + " ";
+    text += fmt::format("{}: {}", consequence(first.severity), first.message);
+    if (!from.empty() && from != at) text += paint(fmt::format(" ({})", from), "2");
+    line(text);
+    if (group.findings.size() > 1) line(fmt::format("    and at {} more: {}", group.findings.size() - 1, others(group)));
+    if (!first.caused_by.empty()) line(fmt::format("    {} {}", first.open() ? "part of" : "goes with", fmt::join(first.caused_by, ", ")));
+    if (first.round > 1) line(fmt::format("    seen in round {}, after the fixes before it", first.round));
+    if (!first.attribution.empty() && first.attribution == "op") line("    the log names the operator only: this may be another node of that kind");
+    if (!first.reason.empty()) line("    why not fixed: " + first.reason);
+    fixes(first);
+    if (first.open() || style_.verbose) source(first);
+  }
+
+  std::string others(const Group& group) const {
+    std::vector<std::string> places;
+    for (const Finding* finding : group.findings) {
+      if (finding == &group.first() || finding->locations.empty()) continue;
+      if (places.size() == kPlacesShown && !style_.verbose) {
+        places.push_back("...");
+        break;
+      }
+      places.push_back(place(finding->locations.front()));
+    }
+    return fmt::format("{}", fmt::join(places, ", "));
+  }
+
+  void fixes(const Finding& finding) {
+    const ReportedFix* leading = leading_fix(finding);
+    for (const ReportedFix& fix : finding.fixes) {
+      if (&fix != leading && !style_.verbose) continue;
+      const std::string_view verb = fix.applied ? "fixed by" : fix.applicability == "manual" ? "rejected" : "can be fixed by";
+      std::string text = fmt::format("    {} {} ({}; {})", verb, fix.title, proof_words(fix), cost_words(fix.cost));
+      if (!fix.applied && fix.applicability == "unsafe") text += " [unsafe]";
+      line(text);
+      if (!fix.reason.empty() && !fix.applied) line("      " + fix.reason);
+    }
+  }
+
+  void source(const Finding& finding) {
+    for (const ReportedLocation& at : finding.locations) {
+      if (at.source.empty()) continue;
+      const ReportedSource& s = at.source.front();
+      line(fmt::format("    in your code: {}:{}{}{}", s.file, s.line, s.function.empty() ? "" : " in " + s.function, at.layer.empty() ? "" : ", " + at.layer));
+      break;
+    }
+    const std::vector<std::string> lines = lines_of(finding.at_source);
+    if (lines.empty()) return;
+    line("    at the source:");
+    for (const std::string& text : lines) line("      " + text);
+  }
+
+  void unexplained(const Diagnosis& run) {
+    if (!run.unexplained.empty()) line("not explained by any rule:", "31");
+    for (const int index : run.unexplained) {
+      const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
+      const std::vector<std::string> lines = lines_of(record.text);
+      line(fmt::format("    {}:{}: {}{}", record.path, record.line, lines.empty() ? "" : lines.front(), lines.size() > 1 ? " ..." : ""));
+    }
+    if (!run.unexplained_predictions.empty()) line("would also be refused, and no rule knows a fix:", "31");
+    for (const std::string& text : run.unexplained_predictions) line("    " + text);
+  }
+
+  void footer(const Diagnosis& run) {
+    line(summary_words(run), run.exit_code == 0 ? "32" : "31");
+    if (run.prediction && !run.prediction->after_verdict.empty() && !run.targets.empty())
+      line(run.prediction->after_verdict == "compiles"
+               ? fmt::format("{} should now take the whole graph", run.targets.front().name)
+               : fmt::format("{} would still refuse it", run.targets.front().name));
+    if (run.verification) {
+      const ReportedVerification& v = *run.verification;
+      line(fmt::format("whole model, before and after: {} on {} samples (largest difference {:.2g}, {:.2g} relative; {})",
+                       v.equal ? "equal" : "NOT equal", v.samples, v.max_abs, v.max_rel, v.runtime));
+      if (!v.note.empty()) line("    " + v.note);
+    }
+    if (run.output) line(fmt::format("wrote {} ({} bytes)", run.output->path, run.output->bytes));
+    if (const std::string next = next_step(run); !next.empty()) line("next: " + next);
+  }
+
+  static std::string_view colour(const Finding& finding) {
+    return finding.severity == "fatal" || finding.severity == "silent" ? "31" : finding.severity == "perf" ? "33" : "36";
+  }
+
+  const TextStyle& style_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string text(Runs runs, const TextStyle& style) {
+  std::string out;
+  for (const Diagnosis& run : runs) {
+    if (!out.empty()) out += '\n';
+    out += Writer(style).run(run);
+  }
+  return out;
+}
+
+std::string concise(Runs runs) {
+  std::string out;
+  for (const Diagnosis& run : runs) {
+    for (const Finding& finding : run.findings) {
+      const std::string sign = mark(finding), from = log_place(run, finding), at = where(run, finding);
+      out += fmt::format("{}: {} {}{}{}\n", at, finding.rule, sign.empty() ? "" : sign + " ", finding.message,
+                         from.empty() || from == at ? "" : fmt::format(" ({})", from));
+    }
+    for (const int index : run.unexplained) {
+      const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
+      const std::vector<std::string> lines = lines_of(record.text);
+      out += fmt::format("{}:{}: unexplained {}\n", record.path, record.line, lines.empty() ? "" : lines.front());
+    }
+    for (const std::string& text : run.unexplained_predictions) out += fmt::format("{}: unexplained {}\n", model_path(run), text);
+    if (!run.error_code.empty()) out += fmt::format("{}: {}\n", model_path(run), run.error_message);
+  }
+  return out;
+}
+
+}  // namespace md::reporters

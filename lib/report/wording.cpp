@@ -1,0 +1,179 @@
+#include "lib/report/wording.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace md::reporters {
+namespace {
+
+std::string quantity(std::int64_t amount, std::string_view unit) {
+  const double size = std::fabs(static_cast<double>(amount));
+  const char sign = amount < 0 ? '-' : '+';
+  if (size >= 1e9) return fmt::format("{}{:.1f} G{}", sign, size / 1e9, unit);
+  if (size >= 1e6) return fmt::format("{}{:.1f} M{}", sign, size / 1e6, unit);
+  if (size >= 1e4) return fmt::format("{}{:.0f} k{}", sign, size / 1e3, unit);
+  return fmt::format("{}{} {}", sign, static_cast<std::int64_t>(size), unit);
+}
+
+std::string fix_key(const Finding& finding) {
+  const ReportedFix* fix = leading_fix(finding);
+  return fix ? fmt::format("{}|{}|{}", fix->title, fix->applied, fix->applicability) : "";
+}
+
+}  // namespace
+
+std::vector<Group> group_findings(const Diagnosis& run) {
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> known;
+  for (const Finding& finding : run.findings) {
+    const std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", finding.rule, finding.state, finding.severity,
+                                        finding.message, finding.reason, finding.open(), fix_key(finding));
+    const auto [at, fresh] = known.try_emplace(key, groups.size());
+    if (fresh) groups.push_back({});
+    groups[at->second].findings.push_back(&finding);
+  }
+  return groups;
+}
+
+std::string consequence(std::string_view severity) {
+  if (severity == "fatal") return "will not compile";
+  if (severity == "silent") return "wrong result";
+  if (severity == "perf") return "slow";
+  return "note";
+}
+
+std::string place(const ReportedLocation& at) {
+  if (at.node >= 0) return fmt::format("s{}/n{}", at.graph, at.node);
+  if (at.origin.empty()) return fmt::format("s{}", at.graph);
+  std::vector<std::string> names;
+  for (const std::int32_t node : at.origin)
+    if (names.size() < 4) names.push_back(fmt::format("n{}", node));
+  return fmt::format("s{}/new from {}{}", at.graph, fmt::join(names, ","), at.origin.size() > names.size() ? ",..." : "");
+}
+
+std::string model_path(const Diagnosis& run) { return run.model ? run.model->path : ""; }
+
+std::string log_place(const Diagnosis& run, const Finding& finding) {
+  if (finding.log.empty()) return "";
+  const ReportedRecord& record = run.log[static_cast<std::size_t>(finding.log.front())];
+  return fmt::format("{}:{}", record.path, record.line);
+}
+
+std::string where(const Diagnosis& run, const Finding& finding) {
+  if (finding.locations.empty()) {
+    const std::string log = log_place(run, finding);
+    return log.empty() ? model_path(run) : log;
+  }
+  const ReportedLocation& at = finding.locations.front();
+  std::string text = fmt::format("{}:{}", model_path(run), place(at));
+  if (!at.op.empty()) text += " " + at.op;
+  if (!at.value.empty()) text += fmt::format(" \"{}\"", at.value);
+  return text;
+}
+
+const ReportedFix* leading_fix(const Finding& finding) {
+  const ReportedFix* best = nullptr;
+  const auto rank = [](const ReportedFix& fix) { return fix.applied ? 3 : fix.applicability == "safe" ? 2 : fix.applicability == "unsafe" ? 1 : 0; };
+  for (const ReportedFix& fix : finding.fixes)
+    if (!best || rank(fix) > rank(*best)) best = &fix;
+  return best;
+}
+
+std::string mark(const Finding& finding) {
+  if (!finding.open()) return "[fixed]";
+  const ReportedFix* fix = leading_fix(finding);
+  return fix && fix->applicability != "manual" ? "[*]" : "";
+}
+
+std::string proof_words(const ReportedFix& fix) {
+  if (fix.proofs.empty()) return fix.exactness;
+  const ReportedProof& proof = fix.proofs.front();
+  std::string words = fix.exactness;
+  if (proof.method == "movement") words += proof.equal ? ", every element was followed" : "";
+  if (proof.method == "exhaustive") words += fmt::format(", equal on all {} {} values", proof.samples, proof.dtype);
+  if (proof.method == "sampled" && proof.equal) {
+    words += fmt::format(", equal on {} samples", proof.samples);
+    if (proof.max_abs > 0) words += fmt::format(" (largest difference {:.2g}, {:.2g} relative)", proof.max_abs, proof.max_rel);
+  }
+  if (proof.method == "none") return fmt::format("not proven{}", proof.note.empty() ? "" : ": " + proof.note);
+  if (!proof.equal) return fmt::format("refuted: {}", proof.counterexample);
+  if (!proof.note.empty()) words += "; " + proof.note;
+  if (!proof.nonfinite.empty()) words += "; on values that are not finite: " + proof.nonfinite;
+  return words;
+}
+
+std::string cost_words(const ReportedCost& cost) {
+  std::vector<std::string> parts;
+  if (cost.ops != 0) parts.push_back(fmt::format("{:+} op{}", cost.ops, std::abs(cost.ops) == 1 ? "" : "s"));
+  if (cost.bytes != 0) parts.push_back(quantity(cost.bytes, "B"));
+  if (cost.macs != 0) parts.push_back(quantity(cost.macs, "multiply-adds"));
+  return parts.empty() ? "no cost" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string target_words(const ReportedTarget& target) {
+  std::string words = fmt::format("{} {}", target.name, target.version);
+  if (!target.table.empty() && target.table != target.version) words += fmt::format(" (judged by the table of {})", target.table);
+  else if (target.assumed) words += " (assumed)";
+  else if (target.source == "log") words += " (from the log)";
+  else if (target.source == "fit") words += " (fits the log)";
+  return words;
+}
+
+std::string counts_words(const std::map<std::string, int>& counts) {
+  std::vector<std::string> parts;
+  for (const char* severity : {"fatal", "silent", "perf", "note"}) {
+    const auto found = counts.find(severity);
+    if (found == counts.end() || found->second == 0) continue;
+    const bool note = std::string_view(severity) == "note";
+    parts.push_back(fmt::format("{} {}{}", found->second, consequence(severity), note && found->second > 1 ? "s" : ""));
+  }
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string summary_words(const Diagnosis& run) {
+  if (!run.error_code.empty()) return "failed: " + run.error_message;
+  int found = 0, left = 0;
+  for (const auto& [severity, count] : run.before) found += count;
+  for (const auto& [severity, count] : run.after) left += count;
+  if (found == 0) return "nothing found";
+  std::string words = fmt::format("{} found ({})", found, counts_words(run.before));
+  if (run.command != "fix") return words;
+  words += fmt::format(", {} fixed", run.fixed);
+  return words + (left == 0 ? ", nothing left" : fmt::format(", {} left ({})", left, counts_words(run.after)));
+}
+
+std::string next_step(const Diagnosis& run) {
+  if (!run.error_code.empty()) return "";
+  bool fixable = false, unsafe = false;
+  const Finding* open = nullptr;
+  for (const Finding& finding : run.findings) {
+    if (!finding.open()) continue;
+    if (!open) open = &finding;
+    if (const ReportedFix* fix = leading_fix(finding)) {
+      fixable = fixable || fix->applicability == "safe";
+      unsafe = unsafe || fix->applicability == "unsafe";
+    }
+  }
+  if (run.command == "check" && fixable) return fmt::format("modeldoctor fix {}", model_path(run));
+  if (run.command == "fix" && unsafe) return "--unsafe-fixes applies the fixes marked unsafe (their reasons are above)";
+  if (open) return fmt::format("modeldoctor explain {}", open->rule);
+  return "";
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+}  // namespace md::reporters

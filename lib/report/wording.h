@@ -1,0 +1,46 @@
+// Words and groupings that several reporters share.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/diagnose/diagnosis.h"
+
+namespace md::reporters {
+
+/// The same fault at several places, shown once.
+struct Group {
+  std::vector<const Finding*> findings;  ///< at least one; in the diagnosis' order
+  const Finding& first() const { return *findings.front(); }
+};
+std::vector<Group> group_findings(const Diagnosis& run);
+
+/// By consequence: "will not compile", "wrong result", "slow", "note".
+std::string consequence(std::string_view severity);
+/// "s0/n3"; for a node that an earlier fix made: "s0/new from n3, n5".
+std::string place(const ReportedLocation& at);
+/// "model.tflite:s0/n3 SELECT_V2 \"mask/where\"", or the log's place for a finding without a model.
+std::string where(const Diagnosis& run, const Finding& finding);
+/// "err.txt:12", of the first record that belongs to the finding; "" when none does.
+std::string log_place(const Diagnosis& run, const Finding& finding);
+/// "[*]" when a fix that may be applied is known, "[fixed]", or "".
+std::string mark(const Finding& finding);
+/// The fix that was applied, else the best one that is offered; null when there is none.
+const ReportedFix* leading_fix(const Finding& finding);
+/// "exact, checked on every position", "equal on 24 samples, largest difference 3e-7".
+std::string proof_words(const ReportedFix& fix);
+/// "+2 ops, -12 kB, +1.2 M multiply-adds"; "no cost".
+std::string cost_words(const ReportedCost& cost);
+/// "litert-gpu 2.3.0 (assumed)".
+std::string target_words(const ReportedTarget& target);
+/// "3 found: 2 will not compile, 1 wrong result; 3 fixed, nothing left".
+std::string summary_words(const Diagnosis& run);
+/// What to do next, one line; "" when there is nothing to do.
+std::string next_step(const Diagnosis& run);
+/// Paragraphs of prose on one line each, code blocks kept; for indented output.
+std::vector<std::string> lines_of(std::string_view text);
+/// "will not compile" and so on, counted: "2 will not compile, 1 wrong result"; "none" when all are zero.
+std::string counts_words(const std::map<std::string, int>& counts);
+std::string model_path(const Diagnosis& run);
+
+}  // namespace md::reporters
