@@ -1,18 +1,6 @@
 #include "lib/eval/broadcast.h"
 
-#include <algorithm>
-
 namespace md {
-
-std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
-  Shape out(std::max(a.size(), b.size()));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    out[out.size() - 1 - i] = x == 1 ? y : x;
-  }
-  return out;
-}
 
 BroadcastPlan::BroadcastPlan(const Shape& output, std::span<const Shape* const> operands) : operands_(operands.size()) {
   std::array<std::vector<std::size_t>, max_operands> step;

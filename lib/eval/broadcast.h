@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "lib/graph/graph.h"
+#include "lib/graph/infer.h"
 
 namespace md {
-
-/// nullopt when the shapes do not fit.
-std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);
 
 /// How operands walk through an output: neighbouring dimensions that all operands walk alike are merged, the last one is
 /// the inner loop. Operands must broadcast to `output`.
