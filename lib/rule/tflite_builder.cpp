@@ -79,6 +79,20 @@ ValueId TfliteBuilder::tile(ValueId x, Numbers multiples, ValueId into) {
   return y;
 }
 
+ValueId TfliteBuilder::repeat(ValueId x, Numbers multiples, ValueId into) {
+  if (patch_.value(x).dtype != DType::boolean) return tile(x, multiples, into);
+  // The accelerator's TILE takes no bool; its CONCATENATION does, also of one value with itself.
+  const auto is_repeated = [](std::int64_t n) { return n > 1; };
+  const auto last = std::find_if(multiples.rbegin(), multiples.rend(), is_repeated);
+  for (std::size_t axis = 0; axis < multiples.size(); ++axis) {
+    if (multiples[axis] < 2) continue;
+    const bool final = axis + 1 == static_cast<std::size_t>(multiples.rend() - last);
+    const std::vector<ValueId> parts(static_cast<std::size_t>(multiples[axis]), x);
+    x = concatenation(parts, static_cast<int>(axis), final ? into : none_id);
+  }
+  return x;
+}
+
 ValueId TfliteBuilder::concatenation(const std::vector<ValueId>& parts, int axis, ValueId into) {
   Shape to = shape(parts.front());
   const auto at = static_cast<std::size_t>(axis);
@@ -230,7 +244,7 @@ ValueId TfliteBuilder::move(ValueId x, const StridedView& view, const Shape& res
         x = slice(x, step.numbers, step.shape, out);
         break;
       case MoveStep::Kind::tile:
-        x = tile(x, step.numbers, out);
+        x = repeat(x, step.numbers, out);
         break;
     }
   }

@@ -25,6 +25,8 @@ class TfliteBuilder {
   ValueId slice(ValueId x, Numbers begin, Numbers size, ValueId into = none_id);
   ValueId strided_slice(ValueId x, Numbers begin, Numbers end, Numbers strides, ValueId into = none_id);
   ValueId tile(ValueId x, Numbers multiples, ValueId into = none_id);
+  /// TILE, or CONCATENATION for types that the accelerator does not tile.
+  ValueId repeat(ValueId x, Numbers multiples, ValueId into = none_id);
   ValueId concatenation(const std::vector<ValueId>& parts, int axis, ValueId into = none_id);
   /// Rows `indices` (a 1-D int32 value) of one axis.
   ValueId gather(ValueId x, ValueId indices, int axis, ValueId into = none_id);
