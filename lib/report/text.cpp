@@ -77,7 +77,11 @@ class Writer {
     const ReportedFix* leading = leading_fix(finding);
     for (const ReportedFix& fix : finding.fixes) {
       if (&fix != leading && !style_.verbose) continue;
-      const std::string_view verb = fix.applied ? "fixed by" : fix.applicability == "manual" ? "rejected" : "can be fixed by";
+      if (!fix.applied && fix.applicability == "manual") {
+        line(fmt::format("    not applied: {} ({})", fix.title, fix.reason.empty() ? proof_words(fix) : fix.reason));
+        continue;
+      }
+      const std::string_view verb = fix.applied ? "fixed by" : "can be fixed by";
       std::string text = fmt::format("    {} {} ({}; {})", verb, fix.title, proof_words(fix), cost_words(fix.cost));
       if (!fix.applied && fix.applicability == "unsafe") text += " [unsafe]";
       line(text);

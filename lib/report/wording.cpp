@@ -11,13 +11,14 @@
 namespace md::reporters {
 namespace {
 
+/// "-31 kB", "+1.2 M multiply-adds": a unit that is a word brings its own blank.
 std::string quantity(std::int64_t amount, std::string_view unit) {
   const double size = std::fabs(static_cast<double>(amount));
   const char sign = amount < 0 ? '-' : '+';
   if (size >= 1e9) return fmt::format("{}{:.1f} G{}", sign, size / 1e9, unit);
   if (size >= 1e6) return fmt::format("{}{:.1f} M{}", sign, size / 1e6, unit);
   if (size >= 1e4) return fmt::format("{}{:.0f} k{}", sign, size / 1e3, unit);
-  return fmt::format("{}{} {}", sign, static_cast<std::int64_t>(size), unit);
+  return fmt::format("{}{}{}{}", sign, static_cast<std::int64_t>(size), unit.starts_with(' ') ? "" : " ", unit);
 }
 
 std::string fix_key(const Finding& finding) {
@@ -111,7 +112,7 @@ std::string cost_words(const ReportedCost& cost) {
   std::vector<std::string> parts;
   if (cost.ops != 0) parts.push_back(fmt::format("{:+} op{}", cost.ops, std::abs(cost.ops) == 1 ? "" : "s"));
   if (cost.bytes != 0) parts.push_back(quantity(cost.bytes, "B"));
-  if (cost.macs != 0) parts.push_back(quantity(cost.macs, "multiply-adds"));
+  if (cost.macs != 0) parts.push_back(quantity(cost.macs, " multiply-adds"));
   return parts.empty() ? "no cost" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
