@@ -140,6 +140,23 @@ Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position
   return {};
 }
 
+/// Signatures name interface values: entries follow their position when the interface changes, added values get entries
+/// named after themselves.
+void follow_interface(std::vector<std::pair<std::string, ValueId>>& entries, const std::vector<ValueId>& before,
+                      const std::vector<ValueId>& after, const Graph& graph) {
+  std::vector<char> taken(before.size(), 0);
+  std::vector<std::pair<std::string, ValueId>> kept;
+  for (auto& [name, value] : entries)
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (before[i] != value || taken[i]) continue;
+      taken[i] = 1;
+      if (i < after.size()) kept.emplace_back(std::move(name), after[i]);
+      break;
+    }
+  for (std::size_t i = before.size(); i < after.size(); ++i) kept.emplace_back(graph.value(after[i]).name, after[i]);
+  entries = std::move(kept);
+}
+
 }  // namespace
 
 bool overlap(const Patch& a, const Patch& b) {
@@ -172,6 +189,7 @@ Result<Model> apply_patches(const Model& model, std::span<const Patch> patches) 
     if (g < 0 || static_cast<std::size_t>(g) >= changed.graphs.size())
       return fail(Error::Kind::internal, fmt::format("a patch names graph {}, but the model has {}", g, changed.graphs.size()));
     Graph& graph = changed.graphs[static_cast<std::size_t>(g)];
+    const std::vector<ValueId> inputs = graph.inputs, outputs = graph.outputs;
     std::vector<double> position(graph.nodes.size(), -1);
     std::vector<char> removed(graph.nodes.size(), 1);
     for (std::size_t i = 0; i < graph.order.size(); ++i) {
@@ -183,6 +201,11 @@ Result<Model> apply_patches(const Model& model, std::span<const Patch> patches) 
         if (auto done = apply_one(graph, patch, position, removed); !done) return tl::make_unexpected(done.error());
     std::erase_if(graph.order, [&](NodeId id) { return removed[static_cast<std::size_t>(id)] != 0; });
     if (!sort_topologically(graph, position)) return fail(Error::Kind::internal, fmt::format("the patches make a cycle in graph {}", g));
+    for (ModelSignature& signature : changed.signatures) {
+      if (signature.graph != g) continue;
+      if (inputs != graph.inputs) follow_interface(signature.inputs, inputs, graph.inputs, graph);
+      if (outputs != graph.outputs) follow_interface(signature.outputs, outputs, graph.outputs, graph);
+    }
     graph.index();
     if (auto broken = broken_invariant(graph)) return fail(Error::Kind::internal, "after the patches: " + *broken);
   }

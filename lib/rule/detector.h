@@ -31,7 +31,15 @@ struct ProposedFix {
   std::string unsafe_reason;  ///< required when unsafe
 };
 
+/// How sure it is that a silent fault does harm here. Less than `shown` is reported as a note.
+enum class Likelihood {
+  shown,    ///< the pattern alone decides, or a value past the limit was computed
+  possible, ///< nothing in the model excludes it: the fix is applied
+  unlikely  ///< it takes unusual inputs: the fix is offered, and applied when the user selects the rule or states the symptom
+};
+
 struct DetectResult {
+  Likelihood likelihood = Likelihood::shown;
   enum class State {
     matched,   ///< the fault is here and `fixes` mends it
     declined,  ///< the fault is here, but the rewrite does not apply: `reason`

@@ -1,0 +1,12 @@
+// What the fp16 rules for normalizations report.
+#pragma once
+#include <functional>
+
+#include "lib/rule/detector.h"
+#include "lib/rule/norm_pattern.h"
+
+namespace md {
+
+std::vector<DetectResult> norm_findings(const DetectContext& context, const std::function<bool(const NormSite&)>& concerns);
+
+}  // namespace md
