@@ -142,6 +142,7 @@ class Round {
 
   Severity severity_of(const Site& site, const Target* target, bool symptom) const {
     Severity severity = site.rule->severity;
+    if (site.result.likelihood != Likelihood::shown && !symptom) return Severity::note;
     if (!site.by_log && !site.by_prediction) {
       if (!target && !symptom) return Severity::note;  // no backend was named: nothing is known to fail
       if (!site.rule->symptom.empty() && !symptom && !site.rule->graph) return Severity::note;

@@ -70,6 +70,19 @@ int leftover_records(const FixingInput& in, const Model& after, const Patch& pat
   return records;
 }
 
+/// True when callers would notice: another number, type or shape of inputs or outputs. Another tensor behind the same name is
+/// no change.
+bool changes_interface(const Model& before, const Model& after, const Patch& patch) {
+  const Graph& a = before.graphs[static_cast<std::size_t>(patch.graph)];
+  const Graph& b = after.graphs[static_cast<std::size_t>(patch.graph)];
+  const auto same = [&](const std::vector<ValueId>& x, const std::vector<ValueId>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](ValueId i, ValueId j) {
+      return a.value(i).dtype == b.value(j).dtype && a.value(i).shape == b.value(j).shape;
+    });
+  };
+  return (patch.graph_inputs && !same(a.inputs, b.inputs)) || (patch.graph_outputs && !same(a.outputs, b.outputs));
+}
+
 Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   Tried tried;
   tried.reported = claim(site, fix);
@@ -83,7 +96,7 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   reported.cost = cost_of_change(in.model, *after);
   if (reported.cost.macs > kNoticeableWork && reported.cost.macs > total_work(in.model))
     lower(reported, "unsafe", fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
-  if (fix.patch.graph_inputs || fix.patch.graph_outputs) lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
+  if (changes_interface(in.model, *after, fix.patch)) lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
   tried.leftover = leftover_records(in, *after, fix.patch);
 
   ProofOptions options;
@@ -105,8 +118,9 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   const bool unproven = proof.method == ProofMethod::none && in.options.require_proof;
   const bool inexact = fix.exactness != Exactness::exact;
   if (inexact && in.options.exact_only) lower(reported, reported.applicability, "not bit for bit, and --exact-only was given");
-  // Where only the pattern is seen and nothing says that it hurts, results are not changed in their last bits.
-  const bool uncalled = inexact && site.severity == Severity::note && in.options.select.empty();
+  // Where nothing says that it hurts, results are not changed in their last bits.
+  const bool needless = site.result.likelihood == Likelihood::unlikely || (site.result.likelihood == Likelihood::shown && inexact);
+  const bool uncalled = needless && site.severity == Severity::note && in.options.select.empty();
   if (uncalled) lower(reported, reported.applicability, "nothing shows that it is needed here: apply it with --select " + site.rule->id);
   tried.applicable = trusted && !unproven && !uncalled && !(inexact && in.options.exact_only);
   return tried;
