@@ -1,0 +1,226 @@
+#include "lib/log/log.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+#include "lib/log/line.h"
+#include "lib/log/record_builder.h"
+#include "lib/log/text_decode.h"
+#include "lib/log/traceback.h"
+#include "lib/log/version_marks.h"
+#include "lib/log/vocabulary.h"
+
+namespace md {
+namespace {
+
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t logcat_split = 3900;  // logcat cuts messages at about 4,000 bytes
+
+bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
+
+/// One process's share of the log (the whole log, unless it is logcat).
+struct Stream {
+  std::size_t load = none;
+  bool in_block = false;             ///< inside the delegate's list of refused operators
+  std::size_t last = none;           ///< the record that a continuation belongs to
+  int last_line = 0;
+  std::size_t last_length = 0;       ///< of the physical line, for wrapped lines
+  bool open_brace = false;           ///< inside a "{ ... }" detail of several lines
+  bool quiet_parent = false;         ///< the last record is at most a warning: a traceback below it explains that only
+  std::optional<Traceback> traceback;
+  bool traceback_quiet = false;
+};
+
+class LogParser {
+ public:
+  void feed(int number, std::string_view raw);
+  Log finish(std::string path);
+
+ private:
+  void close_traceback(Stream& stream);
+  bool continue_block(Stream& stream, const LogLine& line, const Words& words);
+  bool continue_record(Stream& stream, const LogLine& line);
+  void add(Stream& stream, const LogLine& line, const Words& words, Weight weight, bool benign);
+  void note_versions(Stream& stream, const LogLine& line, const Words& words);
+  std::string_view join(const Stream& stream, std::string_view next) const;
+
+  RecordBuilder builder_;
+  std::unordered_map<int, Stream> streams_;
+  std::string storage_;
+  std::size_t widest_ = 0;  ///< longest physical line so far: the width at which a terminal cut
+  bool logcat_ = false;
+};
+
+void LogParser::feed(int number, std::string_view raw) {
+  if (!raw.empty() && raw.back() == '\r') raw.remove_suffix(1);
+  const LogLine line = parse_line(number, strip_terminal_codes(raw, storage_));
+  logcat_ = logcat_ || line.logcat;
+  Stream& stream = streams_[line.pid];
+  if (stream.load == none) stream.load = builder_.begin_load(line.pid, number);
+  if (stream.traceback) {
+    if (stream.traceback->take(number, line.text, line.prefixed && !line.logcat) == Traceback::Step::taken) return;
+    close_traceback(stream);
+  }
+  const Words words = find_words(line.text);
+  note_versions(stream, line, words);
+  const bool taken = continue_block(stream, line, words) || continue_record(stream, line);
+  if (!taken) {
+    if (words.begins_load) stream.load = builder_.begin_load(line.pid, number);
+    if (Traceback::begins(line.text)) {
+      stream.traceback_quiet = stream.quiet_parent && stream.last_line == number - 1;
+      stream.traceback.emplace(number, line.text, true);
+    } else if (!line.prefixed && exception_line(line.text)) {
+      stream.traceback_quiet = false;
+      stream.traceback.emplace(number, line.text, false);
+    } else if (words.delegate_header) {
+      stream.in_block = true;
+      add(stream, line, words, Weight::none, false);
+    } else if (!is_noise(line.text)) {
+      const bool empty_reason = operator_line(line.text) != std::string_view::npos && starts(line.text, "DEQUANTIZE") &&
+                                line.text.find_first_not_of(' ', operator_line(line.text)) == std::string_view::npos;
+      add(stream, line, words, judge(line, words), words.benign || empty_reason);
+    }
+  }
+  stream.last_length = raw.size();
+  widest_ = std::max(widest_, raw.size());
+}
+
+void LogParser::add(Stream& stream, const LogLine& line, const Words& words, Weight weight, bool benign) {
+  Record record;
+  record.line_begin = record.line_end = line.number;
+  record.level = line.level;
+  record.tool = tool_of(line, words);
+  record.message = line.text;
+  record.benign = benign;
+  // A detail in braces says only behind its last line what it is about.
+  stream.open_brace = !line.text.empty() && line.text.back() == '{';
+  stream.last = builder_.add(std::move(record), stream.open_brace ? Weight::none : weight, stream.load);
+  stream.last_line = line.number;
+  stream.quiet_parent = line.level == LogLevel::info || line.level == LogLevel::warning || line.level == LogLevel::verbose;
+}
+
+void LogParser::note_versions(Stream& stream, const LogLine& line, const Words& words) {
+  std::map<std::string, std::string>& versions = builder_.load(stream.load).versions;
+  std::string_view version = line.source.empty() ? std::string_view() : litert_version_of(line.source);
+  if (version.empty() && words.symptom) {
+    const std::size_t mark = line.text.find("litert_compiled_model.h:");
+    if (mark != std::string_view::npos) {
+      const std::string_view rest = line.text.substr(mark);
+      version = litert_version_of(rest.substr(0, rest.find_first_of("] ")));
+    }
+  }
+  if (!version.empty()) versions["litert-gpu"] = version;
+  if (words.versions) find_stated_versions(line.text, versions);
+}
+
+/// How a wrapped line is put together again: a terminal cuts at its width and loses nothing; a formatter or an editor
+/// breaks at a blank, which is then gone.
+std::string_view LogParser::join(const Stream& stream, std::string_view next) const {
+  const std::string& message = builder_.entry(stream.last).record.message;
+  const bool blank = (!message.empty() && message.back() == ' ') || (!next.empty() && next.front() == ' ');
+  return blank || stream.last_length >= widest_ || stream.last_length >= logcat_split ? "" : " ";
+}
+
+/// Inside the list of refused operators: one record a line, until the line that counts.
+bool LogParser::continue_block(Stream& stream, const LogLine& line, const Words& words) {
+  if (!stream.in_block || words.delegate_header) return false;
+  if (words.delegate_count) {
+    stream.in_block = false;
+    add(stream, line, words, Weight::none, false);
+    builder_.entry(stream.last).record.tool = "litert-gpu";
+    return true;
+  }
+  if (!line.source.empty() || words.begins_load) return false;  // another module spoke in between
+  if (line.text.empty()) return true;
+  const std::size_t reason = operator_line(line.text);
+  if (reason != std::string_view::npos) {
+    const bool empty = line.text.find_first_not_of(' ', reason) == std::string_view::npos;
+    const bool benign = empty && starts(line.text, "DEQUANTIZE");
+    add(stream, line, words, empty ? Weight::none : Weight::cause, benign);
+    builder_.entry(stream.last).record.tool = "litert-gpu";
+    return true;
+  }
+  const bool own_head = line.prefixed && !line.logcat;
+  if (own_head || Traceback::begins(line.text) || exception_line(line.text)) {
+    stream.in_block = false;
+    return false;
+  }
+  if (stream.last_line != line.number - 1 && !line.logcat) return false;
+  builder_.append(stream.last, join(stream, line.text), line.text, line.number);
+  stream.last_line = line.number;
+  return true;
+}
+
+/// Lines without a head of their own that go with the record above them.
+bool LogParser::continue_record(Stream& stream, const LogLine& line) {
+  if (stream.last == none || (line.prefixed && !line.logcat)) return false;
+  if (!line.logcat && stream.last_line != line.number - 1) return false;
+  const std::string_view text = line.text;
+  const bool split = line.logcat && stream.last_length >= logcat_split;
+  const bool belongs = stream.open_brace || starts(text, "\xe2\x94\x94") || starts(text, "=== Source Location Trace") ||
+                       starts(text, "third_party/") || starts(text, "selector object=");
+  if (split) {
+    builder_.append(stream.last, "", text, line.number);
+  } else if (belongs) {
+    builder_.append(stream.last, "\n", text, line.number);
+    if (stream.open_brace && !text.empty() && text.front() == '}') {
+      stream.open_brace = false;
+      RecordBuilder::Entry& entry = builder_.entry(stream.last);
+      if (entry.record.level >= LogLevel::error && !find_words(entry.record.message).detail) entry.weight = Weight::cause;
+    }
+  } else {
+    return false;
+  }
+  stream.last_line = line.number;
+  return true;
+}
+
+void LogParser::close_traceback(Stream& stream) {
+  Record record = stream.traceback->record();
+  stream.traceback.reset();
+  const Words words = find_words(record.message);
+  if (record.tool.empty()) record.tool = words.tool;
+  const Words head = find_words(record.headline());
+  const bool passes_on = head.symptom && !head.cause;
+  find_stated_versions(record.headline(), builder_.load(stream.load).versions);
+  const std::size_t mark = record.message.find("litert_compiled_model.h:");
+  if (mark != std::string::npos) {
+    const std::string_view rest = std::string_view(record.message).substr(mark);
+    const std::string_view version = litert_version_of(rest.substr(0, rest.find_first_of("] \n")));
+    if (!version.empty()) builder_.load(stream.load).versions["litert-gpu"] = version;
+  }
+  stream.last_line = record.line_end;
+  stream.last = builder_.add(std::move(record), passes_on ? Weight::symptom : Weight::cause, stream.load);
+  if (stream.traceback_quiet) builder_.count_only_at_end(stream.last);
+  stream.quiet_parent = stream.open_brace = false;
+}
+
+Log LogParser::finish(std::string path) {
+  for (auto& [pid, stream] : streams_)
+    if (stream.traceback) close_traceback(stream);
+  Log log = builder_.finish(std::move(path), logcat_);
+  std::stable_sort(log.records.begin(), log.records.end(),
+                   [](const Record& a, const Record& b) { return a.line_begin < b.line_begin; });
+  return log;
+}
+
+}  // namespace
+
+Result<Log> parse_log(std::string path, Bytes bytes) {
+  DecodedText decoded;
+  if (const Status status = decode_text(path, bytes, decoded); !status) return tl::make_unexpected(status.error());
+  LogParser parser;
+  std::string_view text = decoded.text;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    parser.feed(number, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  Log log = parser.finish(std::move(path));
+  if (!decoded.note.empty()) log.notes.push_back(decoded.note);
+  return log;
+}
+
+}  // namespace md

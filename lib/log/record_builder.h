@@ -1,0 +1,45 @@
+// The records of a log while it is being read: by model load, with what each says about the cause.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lib/log/log.h"
+#include "lib/log/vocabulary.h"
+
+namespace md {
+
+/// One model load of one process: what is printed from "Creating LiteRT environment" (or the start) to the next one.
+struct LogLoad {
+  int pid = 0;
+  int line_begin = 0, line_end = 0;
+  std::map<std::string, std::string> versions;
+};
+
+class RecordBuilder {
+ public:
+  struct Entry {
+    Record record;
+    Weight weight = Weight::none;
+    std::size_t load = 0;
+  };
+  std::size_t begin_load(int pid, int line);
+  LogLoad& load(std::size_t index) { return loads_[index]; }
+  std::size_t add(Record record, Weight weight, std::size_t load);
+  Entry& entry(std::size_t index) { return entries_[index]; }
+  const Entry& entry(std::size_t index) const { return entries_[index]; }
+  /// Adds a line to a record.
+  void append(std::size_t index, std::string_view separator, std::string_view text, int line);
+  /// A traceback under an informative line: it explains that line, unless nothing else follows in the log.
+  void count_only_at_end(std::size_t index) { under_information_.push_back(index); }
+  /// Picks the last failing load, marks its failures, and gives the log.
+  Log finish(std::string path, bool logcat);
+
+ private:
+  void merge_echoes(std::size_t load);
+  void collapse_repeats();
+  std::vector<Entry> entries_;
+  std::vector<LogLoad> loads_;
+  std::vector<std::size_t> under_information_;
+};
+
+}  // namespace md
