@@ -75,6 +75,8 @@ struct Value {
   std::optional<Constant> constant;  ///< present also for zero-element constants
   std::shared_ptr<const Sparsity> sparsity;
   bool is_variable = false;
+  /// TFLite: the sizes that hold until the caller resizes an input, when `shape` has dynamic dimensions; else empty.
+  Shape default_shape;
   std::int32_t origin = none_id;  ///< id in the file this graph was read from; none_id: made by a patch
   bool is_constant() const { return constant.has_value(); }
   int rank() const { return static_cast<int>(shape.size()); }

@@ -1,0 +1,126 @@
+// Where written models go: memory, or a file that appears under its name only when it is complete.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "lib/format/document.h"
+
+namespace md {
+namespace {
+
+/// Folder part of a path, "." for a bare name.
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+tl::unexpected<Error> write_error(const std::string& path, int code) {
+  if (code == ENOSPC || code == EDQUOT) return input_error(fmt::format("{}: the disk is full, nothing was written", path));
+  if (code == EFBIG) return input_error(fmt::format("{}: the file system takes no file of this size, nothing was written", path));
+  return input_error(fmt::format("{}: cannot write: {}; nothing was written", path, std::strerror(code)));
+}
+
+Status write_all(int fd, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
+    if (done < 0) {
+      if (errno == EINTR) continue;
+      return write_error(path, errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+  return {};
+}
+
+bool range_exists(const MappedFile& file, std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t size = file.bytes().size();
+  return offset <= size && length <= size - offset;
+}
+
+}  // namespace
+
+Status MemorySink::append(Bytes more) {
+  bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
+  return {};
+}
+
+Status MemorySink::append_range(const MappedFile& file, std::uint64_t offset, std::uint64_t length) {
+  if (!range_exists(file, offset, length)) return fail(Error::Kind::internal, "a range outside of the input was to be copied");
+  return append(file.bytes().subspan(offset, length));
+}
+
+Result<std::unique_ptr<AtomicFileSink>> AtomicFileSink::create(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return input_error(fmt::format("{}: is a directory, expected the name of a file to write", path));
+  const std::string folder = folder_of(path);
+  if (::stat(folder.c_str(), &info) != 0)
+    return input_error(fmt::format("{}: the folder {} does not exist; create it first", path, folder));
+  if (!S_ISDIR(info.st_mode)) return input_error(fmt::format("{}: {} is not a folder", path, folder));
+  std::unique_ptr<AtomicFileSink> sink(new AtomicFileSink);
+  sink->path_ = path;
+  sink->temporary_ = path + ".XXXXXX.part";
+  sink->fd_ = ::mkostemps(sink->temporary_.data(), 5, O_CLOEXEC);
+  if (sink->fd_ < 0) {
+    const int code = errno;
+    sink->temporary_.clear();
+    if (code == EACCES || code == EPERM || code == EROFS)
+      return input_error(fmt::format("{}: the folder {} is not writable; choose another output", path, folder));
+    return write_error(path, code);
+  }
+  // mkostemps makes a private file; the result gets the mode that any new file would have.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(sink->fd_, 0666 & ~mask) != 0) return write_error(path, errno);
+  return sink;
+}
+
+AtomicFileSink::~AtomicFileSink() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Status AtomicFileSink::append(Bytes bytes) { return write_all(fd_, bytes, path_); }
+
+Status AtomicFileSink::append_range(const MappedFile& file, std::uint64_t offset, std::uint64_t length) {
+  if (!range_exists(file, offset, length)) return fail(Error::Kind::internal, "a range outside of the input was to be copied");
+  auto from = static_cast<off_t>(offset);
+  // The kernel may copy without reading (reflink); where it cannot, the mapped bytes are written.
+  while (length > 0 && file.descriptor() >= 0) {
+    const ssize_t done = ::copy_file_range(file.descriptor(), &from, fd_, nullptr, std::min<std::uint64_t>(length, std::uint64_t{1} << 30), 0);
+    if (done <= 0) {
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return write_error(path_, errno);
+      break;
+    }
+    length -= static_cast<std::uint64_t>(done);
+  }
+  return append(file.bytes().subspan(static_cast<std::size_t>(from >= 0 && file.descriptor() >= 0 ? from : static_cast<off_t>(offset)), length));
+}
+
+Status AtomicFileSink::flush() {
+  if (::fsync(fd_) != 0) return write_error(path_, errno);
+  return {};
+}
+
+Status AtomicFileSink::commit() {
+  if (auto flushed = flush(); !flushed) return flushed;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return write_error(path_, errno);
+  committed_ = true;
+  // The new name is on disk once its folder is.
+  if (const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
+    ::fsync(folder);
+    ::close(folder);
+  }
+  return {};
+}
+
+}  // namespace md
