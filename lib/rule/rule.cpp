@@ -7,6 +7,7 @@
 
 #include "lib/rule/markdown.h"
 #include "lib/rule/page_data.h"
+#include "lib/rule/rewrite.h"
 
 namespace md {
 namespace {
@@ -120,6 +121,9 @@ class RuleParser {
   Status read_rewrite(const FencedBlock& block, const std::string& words) {
     const auto format = format_from_name(words);
     if (!format) return error(block.line - 1, fmt::format("expected \"rewrite FORMAT\", not \"{}\"", block.info));
+    auto tree = parse_rewrite(path_, block.line, block.text, *format);
+    if (!tree) return tl::make_unexpected(tree.error());
+    rule_.rewrites.push_back(std::make_shared<const Rewrite>(*std::move(tree)));
     if (std::find(rewrite_formats_.begin(), rewrite_formats_.end(), *format) == rewrite_formats_.end()) rewrite_formats_.push_back(*format);
     return {};
   }
