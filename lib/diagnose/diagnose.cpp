@@ -36,7 +36,7 @@ struct Tracked {
 
 class Run {
  public:
-  explicit Run(const DiagnoseRequest& request) : request_(request), out_(outcome_.diagnosis) {}
+  explicit Run(const DiagnoseRequest& request) : request_(request), out_(outcome_.diagnosis), index_(*request.rules) {}
 
   Result<DiagnoseOutcome> operator()() {
     auto resolved = resolve_targets(request_);
@@ -46,7 +46,7 @@ class Run {
     out_.rules_version = request_.rules->version();
     out_.notes = std::move(resolved->notes);
     choose_rules();
-    evidence_ = gather_evidence(request_.logs, *request_.rules);
+    evidence_ = gather_evidence(request_.logs, index_);
     if (owned_targets_.empty()) infer_target();
     report_inputs();
     if (request_.document) examine(request_.document->model());
@@ -81,7 +81,7 @@ class Run {
     }
     for (const Log& log : request_.logs) out_.notes.insert(out_.notes.end(), log.notes.begin(), log.notes.end());
     for (const LogEvidence& item : evidence_) {
-      ReportedRecord record{item.path, item.record->message, item.record->tool, item.record->line_begin, {}, item.record->benign};
+      ReportedRecord record{item.path, item.record->message, item.record->tool, item.record->line_main > 0 ? item.record->line_main : item.record->line_begin, {}, item.record->benign};
       for (const Rule* rule : item.rules) record.rules.push_back(rule->id);
       out_.log.push_back(std::move(record));
     }
@@ -217,7 +217,7 @@ class Run {
     for (const Prediction& prediction : predictions)
       for (const PredictedRecord& record : prediction.records) {
         if (record.hidden || open.contains({record.graph, record.node})) continue;
-        if (left_out_on_purpose(rules_for_text(record.text, *request_.rules))) continue;
+        if (left_out_on_purpose(index_.hits(record.text))) continue;
         texts.insert(record.text);
       }
     out_.unexplained_predictions.assign(texts.begin(), texts.end());
@@ -283,6 +283,7 @@ class Run {
   const DiagnoseRequest& request_;
   DiagnoseOutcome outcome_;
   Diagnosis& out_;
+  RuleIndex index_;
   std::vector<std::unique_ptr<Target>> owned_targets_;
   std::vector<const Target*> targets_;
   std::vector<const Rule*> rules_;

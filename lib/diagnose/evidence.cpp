@@ -73,6 +73,13 @@ bool touches_named_tensor(const Graph& graph, const Node& node, std::string_view
          std::any_of(node.outputs.begin(), node.outputs.end(), named);
 }
 
+std::vector<const Signature*> all_signatures(const RuleBook& rules) {
+  std::vector<const Signature*> signatures;
+  for (const Rule& rule : rules.rules())
+    for (const Signature& signature : rule.log) signatures.push_back(&signature);
+  return signatures;
+}
+
 void attribute_by_operator(LogEvidence& item, std::string_view op, const Model& model, const NameIndex& names) {
   const std::vector<NodePlace>* places = names.operators(std::string(op));
   if (!places) {
@@ -81,7 +88,7 @@ void attribute_by_operator(LogEvidence& item, std::string_view op, const Model& 
   }
   for (const NodePlace& place : *places) {
     const Graph& graph = model.graphs[static_cast<std::size_t>(place.graph)];
-    if (touches_named_tensor(graph, graph.node(place.node), item.record->message)) item.nodes.insert(place);
+    if (touches_named_tensor(graph, graph.node(place.node), item.record->headline())) item.nodes.insert(place);
   }
   item.attribution = Attribution::tensor;
   if (!item.nodes.empty()) return;
@@ -123,28 +130,29 @@ std::string_view operator_in(std::string_view message) {
   return "";
 }
 
-std::vector<const Rule*> rules_for_text(std::string_view text, const RuleBook& rules) {
-  std::vector<std::pair<std::size_t, const Rule*>> hits;
-  for (const Rule& rule : rules.rules()) {
-    std::size_t longest = 0;
-    for (const Signature& signature : rule.log)
-      if (signature.text().size() > longest && signature.match(text)) longest = signature.text().size();
-    if (longest > 0) hits.push_back({longest, &rule});
-  }
-  std::stable_sort(hits.begin(), hits.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+RuleIndex::RuleIndex(const RuleBook& rules) : signatures_(all_signatures(rules)) {
+  for (const Rule& rule : rules.rules())
+    for (const Signature& signature : rule.log) owners_.push_back({&rule, signature.text().size()});
+}
+
+std::vector<const Rule*> RuleIndex::hits(std::string_view text) const {
+  std::vector<Owner> owners;
+  for (const SignatureSet::Hit& hit : signatures_.match(text)) owners.push_back(owners_[hit.signature]);
+  std::stable_sort(owners.begin(), owners.end(), [](const Owner& a, const Owner& b) { return a.length > b.length; });
   std::vector<const Rule*> found;
-  for (const auto& [length, rule] : hits) found.push_back(rule);
+  for (const Owner& owner : owners)
+    if (std::find(found.begin(), found.end(), owner.rule) == found.end()) found.push_back(owner.rule);
   return found;
 }
 
-std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleBook& rules) {
+std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleIndex& index) {
   std::vector<LogEvidence> evidence;
   for (const Log& log : logs)
     for (const Record& record : log.records) {
       LogEvidence item;
       item.path = log.path;
       item.record = &record;
-      if (!record.benign) item.rules = rules_for_text(record.message, rules);
+      if (!record.benign) item.rules = index.hits(record.message);
       if (record.failure || record.benign || !item.rules.empty()) evidence.push_back(std::move(item));
     }
   return evidence;
@@ -158,12 +166,12 @@ void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std
   const NameIndex names(model);
   for (LogEvidence& item : evidence) {
     if (item.record->benign) continue;
-    if (const auto same = predicted.find(item.record->message); same != predicted.end()) {
+    if (const auto same = predicted.find(std::string(item.record->headline())); same != predicted.end()) {
       item.nodes.insert(same->second.begin(), same->second.end());
       item.attribution = Attribution::exact;
       continue;
     }
-    const std::string_view op = model.format == Format::tflite ? operator_in(item.record->message) : std::string_view();
+    const std::string_view op = model.format == Format::tflite ? operator_in(item.record->headline()) : std::string_view();
     // Level words look like operators ("ERROR: ..."); they are none.
     if (!op.empty() && op != "ERROR" && op != "WARNING" && op != "INFO" && op != "INVALID_ARGUMENT" && op != "INTERNAL")
       attribute_by_operator(item, op, model, names);

@@ -3,10 +3,12 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lib/log/log.h"
+#include "lib/log/signature_set.h"
 #include "lib/rule/rule.h"
 #include "lib/target/target.h"
 
@@ -31,8 +33,25 @@ struct LogEvidence {
   bool of_other_model = false;      ///< names an operator that the model does not have
 };
 
+/// The rules by the texts that they know.
+class RuleIndex {
+ public:
+  /// Keeps pointers: the book must outlive the index.
+  explicit RuleIndex(const RuleBook& rules);
+  /// Rules whose signatures hit a text, the most specific signature first.
+  std::vector<const Rule*> hits(std::string_view text) const;
+
+ private:
+  struct Owner {
+    const Rule* rule = nullptr;
+    std::size_t length = 0;  ///< of the signature's text: what is longer says more
+  };
+  std::vector<Owner> owners_;
+  SignatureSet signatures_;
+};
+
 /// Every record that is a failure, benign trouble, or hit by a rule, in the order of the logs.
-std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleBook& rules);
+std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleIndex& index);
 
 /// Ties each record to nodes: those whose predicted record has the same text, else nodes of that operator that touch the
 /// tensor it names, else all nodes of that operator.
@@ -40,9 +59,6 @@ void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std
 
 /// True when every failing record that names an operator names one that the model lacks.
 bool is_of_other_model(const std::vector<LogEvidence>& evidence);
-
-/// Rules whose signatures hit a text, the longest signature first.
-std::vector<const Rule*> rules_for_text(std::string_view text, const RuleBook& rules);
 
 /// The operator that a record is about: "RESHAPE: ..." -> "RESHAPE", "CUSTOM Foo: ..." -> "CUSTOM"; "" when it names none.
 std::string_view operator_in(std::string_view message);
