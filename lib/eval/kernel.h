@@ -66,6 +66,8 @@ inline constexpr std::uint32_t all_operands = 0xffffffffu;
 
 /// nullptr: no kernel. TFLite names ("GATHER_ND"), "CUSTOM:code", aten names ("aten.add.Tensor").
 const KernelEntry* find_kernel(std::string_view op);
+/// True for operators whose result element depends only on the operands' elements at its own (broadcast) position.
+bool is_elementwise(std::string_view op);
 /// The name that a node's kernel is listed under.
 std::string kernel_name(const Node& node);
 

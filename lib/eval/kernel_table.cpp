@@ -1,5 +1,6 @@
 #include <bit>
 #include <cstring>
+#include <unordered_set>
 
 #include "lib/eval/kernel.h"
 
@@ -24,6 +25,16 @@ const KernelEntry* find_kernel(std::string_view op) {
   }();
   const auto at = table.find(op);
   return at == table.end() ? nullptr : at->second;
+}
+
+bool is_elementwise(std::string_view op) {
+  static const std::unordered_set<std::string_view> table = [] {
+    std::unordered_set<std::string_view> ops = {"CAST", "QUANTIZE", "DEQUANTIZE", "FAKE_QUANT", "ZEROS_LIKE"};
+    for (const Group group : {unary_kernels, binary_kernels, logic_kernels})
+      for (const KernelEntry& entry : group()) ops.insert(entry.op);
+    return ops;
+  }();
+  return table.count(op) != 0;
 }
 
 std::string kernel_name(const Node& node) {

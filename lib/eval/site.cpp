@@ -1,0 +1,134 @@
+#include "lib/eval/site.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "lib/eval/fold.h"
+
+namespace md {
+namespace {
+
+bool same_constant(const std::optional<Constant>& a, const std::optional<Constant>& b) {
+  if (a.has_value() != b.has_value()) return false;
+  if (!a) return true;
+  if (a->bytes.size() != b->bytes.size()) return false;
+  return a->bytes.data() == b->bytes.data() || std::equal(a->bytes.begin(), a->bytes.end(), b->bytes.begin());
+}
+
+bool same_value(const Value& a, const Value& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.quantization == b.quantization && same_constant(a.constant, b.constant);
+}
+
+bool same_node(const Node& a, const Node& b) {
+  return a.op == b.op && a.custom == b.custom && a.inputs == b.inputs && a.outputs == b.outputs && a.attrs == b.attrs && a.subgraphs == b.subgraphs;
+}
+
+using NodeSet = std::unordered_set<NodeId>;
+
+std::vector<NodeId> in_order(const Graph& graph, const NodeSet& nodes) {
+  std::vector<NodeId> ordered;
+  for (const NodeId id : graph.order)
+    if (nodes.count(id)) ordered.push_back(id);
+  return ordered;
+}
+
+bool made_inside(const Graph& graph, const NodeSet& nodes, ValueId v) {
+  if (static_cast<std::size_t>(v) >= graph.values.size()) return false;
+  const NodeId producer = graph.producer(v);
+  return producer != none_id && nodes.count(producer) != 0;
+}
+
+/// Fills in everything that follows from the two node sets.
+Site bounded(const Model& before, const Model& after, int graph_index, const NodeSet& old_nodes, const NodeSet& new_nodes) {
+  const Graph& a = before.graphs[static_cast<std::size_t>(graph_index)];
+  const Graph& b = after.graphs[static_cast<std::size_t>(graph_index)];
+  Site site;
+  site.graph = graph_index;
+  site.before = in_order(a, old_nodes);
+  site.after = in_order(b, new_nodes);
+
+  std::set<std::pair<ValueId, ValueId>> outputs;
+  const auto compare_at = [&](ValueId v) {
+    if (v != none_id && (made_inside(a, old_nodes, v) || made_inside(b, new_nodes, v))) outputs.insert({v, v});
+  };
+  for (const NodeId id : b.order)
+    if (!new_nodes.count(id))
+      for (const ValueId v : b.node(id).inputs) compare_at(v);
+  for (std::size_t i = 0; i < a.outputs.size() && i < b.outputs.size(); ++i)
+    if (a.outputs[i] != b.outputs[i] || made_inside(a, old_nodes, a.outputs[i]) || made_inside(b, new_nodes, b.outputs[i]))
+      outputs.insert({a.outputs[i], b.outputs[i]});
+  site.outputs.assign(outputs.begin(), outputs.end());
+
+  std::set<ValueId> reads;
+  const auto read = [&](const Graph& graph, const NodeSet& nodes, ValueId v) {
+    if (v != none_id && !graph.value(v).is_constant() && !made_inside(graph, nodes, v)) reads.insert(v);
+  };
+  for (const NodeId id : site.before)
+    for (const ValueId v : a.node(id).inputs) read(a, old_nodes, v);
+  for (const NodeId id : site.after)
+    for (const ValueId v : b.node(id).inputs) read(b, new_nodes, v);
+  for (const auto& [x, y] : site.outputs) read(a, old_nodes, x), read(b, new_nodes, y);
+  for (const ValueId v : reads) {
+    const bool old_value = static_cast<std::size_t>(v) < a.values.size();
+    (old_value && depends_on_constants_only(a, v) ? site.folded : site.inputs).push_back(v);
+  }
+  return site;
+}
+
+}  // namespace
+
+Site find_site(const Model& before, const Model& after, int graph_index) {
+  const Graph& a = before.graphs[static_cast<std::size_t>(graph_index)];
+  const Graph& b = after.graphs[static_cast<std::size_t>(graph_index)];
+  std::vector<char> changed(std::max(a.values.size(), b.values.size()), 0);
+  for (std::size_t v = 0; v < a.values.size() && v < b.values.size(); ++v)
+    changed[v] = &a.values[v] != &b.values[v] && !same_value(a.values[v], b.values[v]);
+  const auto touches_change = [&](const Node& node) {
+    const auto is_changed = [&](ValueId v) { return v != none_id && changed[static_cast<std::size_t>(v)] != 0; };
+    return std::any_of(node.inputs.begin(), node.inputs.end(), is_changed) || std::any_of(node.outputs.begin(), node.outputs.end(), is_changed);
+  };
+  NodeSet old_nodes, new_nodes;
+  const std::size_t n = std::max(a.nodes.size(), b.nodes.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const bool was = a.is_live(id), is = b.is_live(id);
+    if (was && is && same_node(a.nodes[i], b.nodes[i]) && !touches_change(a.nodes[i])) continue;
+    if (was) old_nodes.insert(id);
+    if (is) new_nodes.insert(id);
+  }
+  return bounded(before, after, graph_index, old_nodes, new_nodes);
+}
+
+Site with_context(const Model& before, const Model& after, const Site& site, int levels, int max_nodes) {
+  const Graph& a = before.graphs[static_cast<std::size_t>(site.graph)];
+  const Graph& b = after.graphs[static_cast<std::size_t>(site.graph)];
+  NodeSet old_nodes(site.before.begin(), site.before.end()), new_nodes(site.after.begin(), site.after.end());
+  int added = 0;
+  std::vector<ValueId> border = site.inputs;
+  for (int level = 0; level < levels && added < max_nodes; ++level) {
+    std::vector<ValueId> next;
+    for (const ValueId v : border) {
+      if (static_cast<std::size_t>(v) >= a.values.size()) continue;
+      const NodeId producer = a.producer(v);
+      // Only nodes that are the same in both versions and whose results cannot feed back into the site twice.
+      if (producer == none_id || added >= max_nodes || b.producer(v) != producer || !b.is_live(producer)) continue;
+      if (!a.node(producer).subgraphs.empty() || old_nodes.count(producer) || new_nodes.count(producer)) continue;
+      old_nodes.insert(producer), new_nodes.insert(producer);
+      ++added;
+      for (const ValueId input : a.node(producer).inputs)
+        if (input != none_id) next.push_back(input);
+    }
+    border = std::move(next);
+  }
+  if (added == 0) return site;
+  Site wider = bounded(before, after, site.graph, old_nodes, new_nodes);
+  wider.context = site.context + added;
+  // What the added nodes give to others is the same in both versions as long as it does not depend on the site.
+  std::erase_if(wider.outputs, [&](const auto& output) {
+    return std::find(site.outputs.begin(), site.outputs.end(), output) == site.outputs.end();
+  });
+  return wider;
+}
+
+}  // namespace md

@@ -1,0 +1,174 @@
+#include "lib/eval/site_runner.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/eval/fold.h"
+#include "lib/eval/kernel.h"
+
+namespace md {
+namespace {
+
+std::int64_t size_of(const Shape& shape, std::int64_t dynamic_size) {
+  std::int64_t n = 1;
+  for (const std::int64_t d : shape)
+    if (__builtin_mul_overflow(n, d < 0 ? dynamic_size : d, &n)) return std::int64_t{1} << 62;
+  return n;
+}
+
+/// Terms of each sum that a node computes; 1 for none.
+std::int64_t reduction_length(const Graph& graph, const Node& node) {
+  const auto shape = [&](std::size_t i) -> const Shape& { return graph.value(node.inputs[i]).shape; };
+  const auto has = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != none_id; };
+  if ((node.op == "FULLY_CONNECTED" || node.op == "CONV_2D" || node.op == "TRANSPOSE_CONV") && has(1) && !shape(1).empty() && shape(1)[0] > 0)
+    return size_of(shape(1), 1) / (node.op == "TRANSPOSE_CONV" && shape(1).size() == 4 ? 1 : shape(1)[0]);
+  if (node.op == "DEPTHWISE_CONV_2D" && has(1) && shape(1).size() == 4) return shape(1)[1] * shape(1)[2];
+  if (node.op == "BATCH_MATMUL" && has(0) && shape(0).size() >= 2) return node.attrs.flag("adj_x") ? shape(0)[shape(0).size() - 2] : shape(0).back();
+  if ((node.op == "SUM" || node.op == "MEAN" || node.op == "REDUCE_PROD" || node.op == "CUMSUM") && has(0) && !node.outputs.empty()) {
+    const std::int64_t out = std::max<std::int64_t>(1, size_of(graph.value(node.outputs[0]).shape, 1));
+    return node.op == "CUMSUM" ? size_of(shape(0), 1) : size_of(shape(0), 1) / out;
+  }
+  if ((node.op == "SOFTMAX" || node.op == "LOG_SOFTMAX" || node.op == "L2_NORMALIZATION") && has(0) && !shape(0).empty()) return shape(0).back();
+  if (node.op == "AVERAGE_POOL_2D") return node.attrs.integer("filter_height", 1) * node.attrs.integer("filter_width", 1);
+  return 1;
+}
+
+}  // namespace
+
+Status SiteRunner::prepare() {
+  for (const ValueId v : site_.folded) {
+    auto tensor = fold_value(before_, site_.graph, v);
+    if (!tensor) return tl::make_unexpected(tensor.error());
+    folded_[v] = std::move(*tensor);
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> SiteRunner::run_before(const TensorMap& inputs, const EvaluateOptions& options) const {
+  TensorMap known = folded_;
+  for (const auto& [id, tensor] : inputs) known[id] = tensor;
+  std::vector<ValueId> wanted;
+  for (const auto& output : site_.outputs) wanted.push_back(output.first);
+  auto tensors = evaluate_nodes(before_, site_.graph, site_.before, std::move(known), wanted, options);
+  if (!tensors) return tl::make_unexpected(tensors.error());
+  std::vector<Tensor> outputs;
+  for (const ValueId v : wanted) outputs.push_back(tensors->at(v));
+  return outputs;
+}
+
+Result<std::vector<Tensor>> SiteRunner::run_after(const TensorMap& inputs, const EvaluateOptions& options) const {
+  TensorMap known = folded_;
+  for (const auto& [id, tensor] : inputs) {
+    const Value& value = new_graph().value(id);
+    // An input that the rewrite retypes (bf16 -> f32) holds the same numbers in the new type.
+    known[id] = value.dtype == tensor.dtype || value.dtype == DType::unknown ? tensor : Tensor::of(value.dtype, tensor.shape, tensor.numbers());
+  }
+  std::vector<ValueId> wanted;
+  for (const auto& output : site_.outputs) wanted.push_back(output.second);
+  auto tensors = evaluate_nodes(after_, site_.graph, site_.after, std::move(known), wanted, options);
+  if (!tensors) return tl::make_unexpected(tensors.error());
+  std::vector<Tensor> outputs;
+  for (const ValueId v : wanted) outputs.push_back(tensors->at(v));
+  return outputs;
+}
+
+const Value& SiteRunner::input_value(ValueId id) const {
+  return static_cast<std::size_t>(id) < old_graph().values.size() ? old_graph().value(id) : new_graph().value(id);
+}
+
+Shape SiteRunner::input_shape(ValueId input, std::int64_t size) const {
+  Shape shape = input_value(input).shape;
+  for (std::int64_t& d : shape)
+    if (d < 0) d = size;
+  return shape;
+}
+
+bool SiteRunner::has_dynamic_input() const {
+  return std::any_of(site_.inputs.begin(), site_.inputs.end(), [&](ValueId v) {
+    const Shape& shape = input_value(v).shape;
+    return std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; });
+  });
+}
+
+std::int64_t SiteRunner::index_limit(ValueId input) const {
+  std::int64_t limit = 0;
+  const auto lower = [&](std::int64_t dim) {
+    if (dim > 0) limit = limit ? std::min(limit, dim) : dim;
+  };
+  const auto follow = [&](const Graph& graph, const std::vector<NodeId>& nodes) {
+    if (static_cast<std::size_t>(input) >= graph.values.size()) return;
+    std::set<ValueId> reached = {input};
+    for (const NodeId id : nodes) {
+      const Node& node = graph.node(id);
+      const auto reads = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != none_id && reached.count(node.inputs[i]); };
+      const auto shape = [&](std::size_t i) -> const Shape& { return graph.value(node.inputs[i]).shape; };
+      if (node.op == "GATHER" && reads(1)) {
+        if (const auto axis = normal_axis(node.attrs.integer("axis"), shape(0).size())) lower(shape(0)[*axis]);
+      } else if (node.op == "GATHER_ND" && reads(1)) {
+        const Shape& indices = shape(1);
+        const std::int64_t k = indices.empty() ? 1 : std::max<std::int64_t>(1, indices.back());
+        for (std::size_t d = 0; d < shape(0).size() && static_cast<std::int64_t>(d) < k; ++d) lower(shape(0)[d]);
+      } else if (node.op == "EMBEDDING_LOOKUP" && reads(0) && node.inputs.size() > 1 && !shape(1).empty()) {
+        lower(shape(1)[0]);
+      } else if (node.op == "SCATTER_ND" && reads(0) && !node.outputs.empty()) {
+        for (const std::int64_t d : graph.value(node.outputs[0]).shape) lower(d);
+      } else {
+        bool any = false;
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) any = any || reads(i);
+        for (const ValueId v : node.outputs)
+          if (any && v != none_id && is_integer(graph.value(v).dtype)) reached.insert(v);
+      }
+    }
+  };
+  if (!is_integer(input_value(input).dtype)) return 0;
+  follow(old_graph(), site_.before);
+  follow(new_graph(), site_.after);
+  return limit;
+}
+
+TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_size) const {
+  TensorMap inputs;
+  int position = 0;
+  for (const ValueId v : site_.inputs) {
+    const Value& value = input_value(v);
+    std::shared_ptr<const Quantization> quantization;
+    if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) quantization = std::make_shared<const Quantization>(*value.quantization);
+    SampleLimits limits;
+    limits.index_limit = index_limit(v);
+    inputs[v] = sample(value.dtype, input_shape(v, dynamic_size), std::move(quantization), recipe, position++, limits);
+  }
+  return inputs;
+}
+
+double SiteRunner::work(std::int64_t dynamic_size) const {
+  double total = 0;
+  const auto add = [&](const Graph& graph, const std::vector<NodeId>& nodes) {
+    for (const NodeId id : nodes) {
+      const Node& node = graph.node(id);
+      for (const ValueId v : node.outputs)
+        if (v != none_id) total += static_cast<double>(size_of(graph.value(v).shape, dynamic_size)) * (1 + static_cast<double>(reduction_length(graph, node)) / 4);
+    }
+  };
+  add(old_graph(), site_.before);
+  add(new_graph(), site_.after);
+  for (const ValueId v : site_.inputs) total += 8.0 * static_cast<double>(size_of(input_value(v).shape, dynamic_size));  // making the numbers
+  return total;
+}
+
+double SiteRunner::roundings() const {
+  double longest = 1, nodes = 0;
+  const auto look = [&](const Graph& graph, const std::vector<NodeId>& ids) {
+    double count = 0;
+    for (const NodeId id : ids) {
+      const KernelEntry* entry = find_kernel(kernel_name(graph.node(id)));
+      if (entry && entry->moved_operands == 0) ++count;
+      longest = std::max(longest, static_cast<double>(reduction_length(graph, graph.node(id))));
+    }
+    nodes = std::max(nodes, count);
+  };
+  look(old_graph(), site_.before);
+  look(new_graph(), site_.after);
+  return longest + nodes;
+}
+
+}  // namespace md

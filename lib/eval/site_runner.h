@@ -1,0 +1,49 @@
+// Runs both versions of a site on the same inputs.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/eval/evaluator.h"
+#include "lib/eval/samples.h"
+#include "lib/eval/site.h"
+
+namespace md {
+
+class SiteRunner {
+ public:
+  SiteRunner(const Model& before, const Model& after, const Site& site) : before_(before), after_(after), site_(site) {}
+
+  /// Folds what depends on constants only. Error: no kernel for it.
+  Status prepare();
+  /// The site's outputs in order. Inputs whose type differs between the versions are converted for the second.
+  Result<std::vector<Tensor>> run_before(const TensorMap& inputs, const EvaluateOptions& options) const;
+  Result<std::vector<Tensor>> run_after(const TensorMap& inputs, const EvaluateOptions& options) const;
+
+  /// Shape of an input with every dynamic dimension set to `size`.
+  Shape input_shape(ValueId input, std::int64_t size) const;
+  bool has_dynamic_input() const;
+  /// Range of an integer input that is used as an index, 0 when it is not.
+  std::int64_t index_limit(ValueId input) const;
+  /// All inputs by one recipe.
+  TensorMap sample_inputs(const Recipe& recipe, std::int64_t dynamic_size) const;
+  /// Rough work of one run of both versions, in multiply-adds.
+  double work(std::int64_t dynamic_size) const;
+  /// Longest reduction of either version plus its number of arithmetic nodes: how often results are rounded.
+  double roundings() const;
+
+  const Graph& old_graph() const { return before_.graphs[static_cast<std::size_t>(site_.graph)]; }
+  const Graph& new_graph() const { return after_.graphs[static_cast<std::size_t>(site_.graph)]; }
+  const Site& site() const { return site_; }
+  /// The input's declaration (from the version that has it).
+  const Value& input_value(ValueId id) const;
+  const TensorMap& folded() const { return folded_; }
+
+ private:
+  const Model& before_;
+  const Model& after_;
+  const Site& site_;
+  TensorMap folded_;
+};
+
+}  // namespace md
