@@ -91,14 +91,14 @@ std::string input_text(const SiteRunner& runner, const TensorMap& inputs) {
     const std::string label = inputs.size() == 1 || name.empty() ? "input" : "\"" + name + "\"";
     if (!text.empty()) text += ", ";
     if (tensor.size() == 1) {
-      text += fmt::format("{} {}", label, number_text(tensor.number(0)));
+      text += fmt::format("{} {}", label, short_number(tensor.number(0)));
       continue;
     }
     std::string numbers;
     std::size_t nonzero = 0;
     for (std::size_t i = 0; i < tensor.size() * static_cast<std::size_t>(tensor.lanes()); ++i) {
       if (tensor.number(i) == 0) continue;
-      if (++nonzero <= shown) numbers += fmt::format("{}{}={}", numbers.empty() ? "" : " ", element_text(tensor.shape, i / static_cast<std::size_t>(tensor.lanes())), number_text(tensor.number(i)));
+      if (++nonzero <= shown) numbers += fmt::format("{}{}={}", numbers.empty() ? "" : " ", element_text(tensor.shape, i / static_cast<std::size_t>(tensor.lanes())), short_number(tensor.number(i)));
     }
     if (nonzero == 0) text += fmt::format("{} {} of zeros", label, shape_text(tensor.shape));
     else if (nonzero <= shown) text += fmt::format("{} {} with {} and zeros elsewhere", label, shape_text(tensor.shape), numbers);
@@ -117,7 +117,7 @@ std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs,
   const std::string& name = runner.old_graph().value(old_value).name;
   const std::string where = element_text(found.shape, found.element);
   const std::string output = runner.site().outputs.size() > 1 || !where.empty() ? fmt::format(" at {}{}", runner.site().outputs.size() > 1 ? "\"" + name + "\"" : "", where) : "";
-  return fmt::format("{} gives {} before, {} after{}", given, number_text(found.before), number_text(found.after), output);
+  return fmt::format("{} gives {} before, {} after{}", given, short_number(found.before), short_number(found.after), output);
 }
 
 }  // namespace md

@@ -60,7 +60,7 @@ Difference compare_tensors(const Tensor& a, const Tensor& b) {
   return d;
 }
 
-std::string number_text(double v) {
+std::string short_number(double v) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
   const auto f = static_cast<float>(v);

@@ -26,6 +26,6 @@ Difference compare_tensors(const Tensor& a, const Tensor& b);
 double ulp_distance(DType dtype, double a, double b);
 
 /// A number as reports print it: shortest text that reads back as the same f32; "inf", "-inf", "nan".
-std::string number_text(double v);
+std::string short_number(double v);
 
 }  // namespace md

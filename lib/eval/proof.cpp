@@ -126,7 +126,7 @@ std::optional<Disagreement> Comparison::disagreement(const Pair& pair, bool fini
       }
       // The original overflows on the way, the new version gives what exact arithmetic gives: stated, not held against it.
       if (judged && !std::isfinite(x[i]) && std::isfinite(jx[i]) && std::abs(y[i] - jx[i]) <= 1e-5 * std::max(std::abs(jx[i]), 1e-30)) {
-        if (record && record->nonfinite.empty()) record->nonfinite = fmt::format("where the original overflows to {} the new version gives {}", number_text(x[i]), number_text(y[i]));
+        if (record && record->nonfinite.empty()) record->nonfinite = fmt::format("where the original overflows to {} the new version gives {}", short_number(x[i]), short_number(y[i]));
         continue;
       }
       // Both leave the range of floats on the way: only exact rewrites promise to do it alike.
@@ -375,7 +375,7 @@ class Prover {
       const Difference d = compare_tensors((*a)[k], (*b)[k]);
       if (d.differing == 0) continue;
       proof.equal = false;
-      proof.counterexample = fmt::format("in fp16, input {} gives {} before, {} after ({} of {} values differ)", number_text(numbers.number(d.worst)), number_text((*a)[k].number(d.worst)), number_text((*b)[k].number(d.worst)), d.differing, numbers.size());
+      proof.counterexample = fmt::format("in fp16, input {} gives {} before, {} after ({} of {} values differ)", short_number(numbers.number(d.worst)), short_number((*a)[k].number(d.worst)), short_number((*b)[k].number(d.worst)), d.differing, numbers.size());
       return;
     }
     add_note(proof, fmt::format("and equal in fp16 on all {} values", numbers.size()));
