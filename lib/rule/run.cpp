@@ -1,5 +1,6 @@
 // Running one rule over one graph.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "lib/rule/rewrite.h"
@@ -30,34 +31,43 @@ DetectResult result_of(const Rule& rule, Rewrite::Site site, const DetectContext
 bool better(const Rewrite::Site& a, const Rewrite::Site& b) { return static_cast<int>(a.outcome) < static_cast<int>(b.outcome); }
 static_assert(static_cast<int>(Rewrite::Site::Outcome::fires) == 0);
 
+/// The sites of all rewrite blocks, one a root whatever number of blocks matches it, in execution order of the first.
+std::vector<Rewrite::Site> rewrite_sites(const Rule& rule, const DetectContext& context) {
+  std::vector<Rewrite::Site> sites;
+  std::map<NodeId, std::size_t> at;
+  for (const auto& rewrite : rule.rewrites) {
+    if (rewrite->format() != context.model.format) continue;
+    for (Rewrite::Site& site : rewrite->run(context)) {
+      const auto [known, is_new] = at.emplace(site.root, sites.size());
+      if (is_new) sites.push_back(std::move(site));
+      else if (better(site, sites[known->second])) sites[known->second] = std::move(site);
+    }
+  }
+  return sites;
+}
+
 }  // namespace
 
 std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& context) {
   if (!rule.looks_at(context.model.format)) return {};
   std::vector<DetectResult> results;
-  if (rule.detector) results = rule.detector(context);
-  std::map<NodeId, Rewrite::Site> sites;  // one a root, whatever number of blocks matches it
-  std::vector<NodeId> order;
-  for (const auto& rewrite : rule.rewrites) {
-    if (rewrite->format() != context.model.format) continue;
-    for (Rewrite::Site& site : rewrite->run(context)) {
-      const NodeId root = site.root;
-      const auto known = sites.find(root);
-      if (known == sites.end()) {
-        sites.emplace(root, std::move(site));
-        order.push_back(root);
-      } else if (better(site, known->second)) {
-        known->second = std::move(site);
-      }
-    }
-  }
-  for (const NodeId root : order) {
-    Rewrite::Site& site = sites.at(root);
+  std::map<NodeId, std::size_t> by_root;
+  for (Rewrite::Site& site : rewrite_sites(rule, context)) {
     if (site.outcome == Rewrite::Site::Outcome::unmet && rule.log.empty()) continue;
-    const bool taken = std::any_of(results.begin(), results.end(), [&](const DetectResult& r) {
-      return r.state == DetectResult::State::matched && std::find(r.nodes.begin(), r.nodes.end(), root) != r.nodes.end();
-    });
-    if (!taken) results.push_back(result_of(rule, std::move(site), context));
+    by_root.emplace(site.root, results.size());
+    results.push_back(result_of(rule, std::move(site), context));
+  }
+  if (!rule.detector) return results;
+  for (DetectResult& found : rule.detector(context)) {
+    const auto known = found.nodes.empty() ? by_root.end() : by_root.find(found.nodes.front());
+    if (known == by_root.end()) {
+      results.push_back(std::move(found));
+      continue;
+    }
+    // The page's rewrites are the better answer where they fit; the detector's fixes come behind them.
+    DetectResult& result = results[known->second];
+    if (result.state != DetectResult::State::matched) result = std::move(found);
+    else std::move(found.fixes.begin(), found.fixes.end(), std::back_inserter(result.fixes));
   }
   return results;
 }

@@ -1,0 +1,52 @@
+// Every rule that the program carries, against its own page.
+#include "lib/rule/rule.h"
+
+#include "lib/rule/examples.h"
+#include "test/catch.h"
+
+using namespace md;
+
+namespace {
+const RuleBook& book() {
+  static const RuleBook loaded = [] {
+    auto result = RuleBook::load();
+    if (!result) throw std::runtime_error(result.error().message);
+    return *std::move(result);
+  }();
+  return loaded;
+}
+}  // namespace
+
+TEST_CASE("every embedded rule page loads", "[rules]") {
+  const auto loaded = RuleBook::load();
+  INFO((loaded ? std::string() : loaded.error().message));
+  REQUIRE(loaded);
+  REQUIRE_FALSE(loaded->rules().empty());
+}
+
+TEST_CASE("every rule does what its page's examples say", "[rules]") {
+  for (const Rule& rule : book().rules())
+    DYNAMIC_SECTION(rule.id) {
+      for (const ExampleFailure& failure : run_rule_examples(rule)) FAIL_CHECK(failure.text());
+      SUCCEED();
+    }
+}
+
+TEST_CASE("no signature takes another rule's message", "[rules]") {
+  for (const std::string& overlap : overlapping_signatures(book().rules())) FAIL_CHECK(overlap);
+  SUCCEED();
+}
+
+TEST_CASE("a page lies where its id and name say", "[rules]") {
+  for (const Rule& rule : book().rules()) {
+    const std::string wanted = "/" + rule.id + "-" + rule.name + ".md";
+    CHECK(rule.path.ends_with(wanted));
+  }
+}
+
+TEST_CASE("rules are found by id, name and alias, and an unknown one gets a suggestion", "[rules]") {
+  REQUIRE(book().find("lrt015") == book().find("relu-0-to-1"));
+  REQUIRE(book().find("hardtanh01") == book().find("LRT015"));
+  REQUIRE(book().find("LRT999") == nullptr);
+  REQUIRE(book().unknown_rule("LRT05").message.find("did you mean \"LRT0") != std::string::npos);
+}
