@@ -28,7 +28,7 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
     return out;
   };
   const std::string wanted = lower(word);
-  std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t best = word.size() <= 2 ? 2 : std::max<std::size_t>(2, word.size() / 3) + 1;  // one more than is close
   std::string found;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(wanted, lower(candidate));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/edit/apply.h"
+#include "lib/eval/proof.h"
 #include "lib/graph/encode.h"
 #include "lib/graph/text.h"
 #include "lib/target/target.h"
@@ -167,7 +168,7 @@ class ExampleRun {
       if (const auto broken = broken_invariant(g)) return fail(example.line, fmt::format("{} breaks the graph: {}", who, *broken));
     if (!fix.unsafe && interface_of(model) != interface_of(*changed))
       fail(example.line, fmt::format("{} changes the interface from {} to {}", who, interface_of(model), interface_of(*changed)));
-    (void)graph;
+    if (!options.no_proof) check_proof(example, options, model, *changed, graph, fix, who);
     const auto again = detect(*changed, options);
     if (!again) return fail(example.line, again.error().message);
     // The other sites of the model may still be there; this one may not.
@@ -177,6 +178,16 @@ class ExampleRun {
     const auto before = detect(model, options);
     if (site.state == DetectResult::State::matched && before && count(*again) >= count(*before))
       fail(example.line, fmt::format("after {} the rule still fires", who));
+  }
+
+  void check_proof(const ModelExample& example, const Options& options, const Model& before, const Model& after, int graph, const ProposedFix& fix,
+                   const std::string& who) {
+    ProofOptions wanted;
+    wanted.exactness = fix.exactness;
+    const Proof proof = prove(before, after, graph, wanted);
+    if (proof.method == ProofMethod::none) return fail(example.line, fmt::format("{} cannot be proved: {}", who, proof.note));
+    if (proof.equal == options.unproven)
+      fail(example.line, proof.equal ? who + " is proved equal, so \"unproven\" is wrong" : fmt::format("{} computes something else: {}", who, proof.counterexample));
   }
 
   const Rule& rule_;
