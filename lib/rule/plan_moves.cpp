@@ -263,42 +263,77 @@ void plan_transposes(StepList& steps, const Shape& sizes, const Order& order) {
   }
 }
 
-/// Repeats: `digits` are those of the view in order; a digit of stride 0 repeats all that comes after it.
-void plan_tiles(StepList& steps, const std::vector<Digit>& digits) {
+/// What a TILE repeats: axis i, `repeat[i]` times.
+struct Repeats {
   Shape axes{1};
   std::vector<std::int64_t> repeat{1};
-  for (const Digit& d : digits) {
-    if (d.stride != 0) {
-      axes.back() *= d.size;
-    } else if (axes.back() == 1) {
-      repeat.back() *= d.size;  // nothing between two repeats: one
-    } else {
-      axes.push_back(1);
-      repeat.push_back(d.size);
+
+  void pad_to_4() {
+    while (axes.size() < 4) axes.insert(axes.begin(), 1), repeat.insert(repeat.begin(), 1);
+  }
+  Shape repeated() const {
+    Shape shape = axes;
+    for (std::size_t i = 0; i < shape.size(); ++i) shape[i] *= repeat[i];
+    return shape;
+  }
+  /// One huge axis is slow to read as channels: the last one is split as `result` is. `through`: also when
+  /// that leaves an axis of size 1 that is repeated.
+  void split_as(const Shape& result, bool through) {
+    const std::size_t outer = axes.size() - 1;  // what is left of the last axis
+    for (auto dim = result.rbegin(); dim != result.rend() && axes.size() < 4; ++dim) {
+      if (*dim == 1) continue;
+      if (axes[outer] % *dim != 0 || (axes[outer] == *dim && (repeat[outer] == 1 || !through))) break;
+      axes[outer] /= *dim;
+      axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(outer) + 1, *dim);
+      repeat.insert(repeat.begin() + static_cast<std::ptrdiff_t>(outer) + 1, 1);
     }
   }
-  // Innermost first, the last axes at once; everything before them is one axis for now.
-  while (std::any_of(repeat.begin(), repeat.end(), [](std::int64_t r) { return r > 1; })) {
-    const std::size_t from = axes.size() > 4 ? axes.size() - 3 : 0;
-    Shape now;
-    std::vector<std::int64_t> multiples;
-    if (from > 0)
-      now.push_back(count(Shape(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(from)))),
-          multiples.push_back(1);
-    now.insert(now.end(), axes.begin() + static_cast<std::ptrdiff_t>(from), axes.end());
-    multiples.insert(multiples.end(), repeat.begin() + static_cast<std::ptrdiff_t>(from), repeat.end());
-    while (now.size() < 4) now.insert(now.begin(), 1), multiples.insert(multiples.begin(), 1);
-    steps.reshape(now);
-    for (std::size_t i = 0; i < now.size(); ++i) now[i] *= multiples[i];
-    steps.add(MoveStep::Kind::tile, now, multiples);
-    std::int64_t inner = 1;
-    for (std::size_t i = from; i < axes.size(); ++i) inner *= axes[i] * repeat[i];
-    axes.resize(from), repeat.resize(from);
-    if (from > 0) {
-      axes.back() *= inner;  // what was repeated belongs to the axis before it
+};
+
+/// A digit of stride 0 repeats all that comes after it.
+Repeats repeats_of(const std::vector<Digit>& digits) {
+  Repeats result;
+  for (const Digit& d : digits) {
+    if (d.stride != 0) {
+      result.axes.back() *= d.size;
+    } else if (result.axes.back() == 1) {
+      result.repeat.back() *= d.size;  // nothing between two repeats: one
     } else {
-      axes = {inner}, repeat = {1};
+      result.axes.push_back(1);
+      result.repeat.push_back(d.size);
     }
+  }
+  return result;
+}
+
+/// `digits` are those of the view in order.
+void plan_tiles(StepList& steps, const std::vector<Digit>& digits, const Shape& result) {
+  Repeats all = repeats_of(digits);
+  while (std::any_of(all.repeat.begin(), all.repeat.end(), [](std::int64_t r) { return r > 1; })) {
+    // Innermost first, the last axes at once; everything before them is one axis for now.
+    const std::size_t from = all.axes.size() > 4 ? all.axes.size() - 3 : 0;
+    const auto cut = static_cast<std::ptrdiff_t>(from);
+    Repeats now{Shape(all.axes.begin() + cut, all.axes.end()), {all.repeat.begin() + cut, all.repeat.end()}};
+    if (from > 0) {
+      now.axes.insert(now.axes.begin(), count(Shape(all.axes.begin(), all.axes.begin() + cut)));
+      now.repeat.insert(now.repeat.begin(), 1);
+    }
+    Repeats other = now;
+    now.split_as(result, false), other.split_as(result, true);
+    now.pad_to_4(), other.pad_to_4();
+    const auto reshapes = [&](const Repeats& r) {
+      return (r.axes != steps.shape()) + (r.repeated() != result);
+    };
+    if (reshapes(other) < reshapes(now)) now = other;
+    steps.reshape(now.axes);
+    steps.add(MoveStep::Kind::tile, now.repeated(), now.repeat);
+    std::int64_t inner = 1;
+    for (std::size_t i = from; i < all.axes.size(); ++i) inner *= all.axes[i] * all.repeat[i];
+    all.axes.resize(from), all.repeat.resize(from);
+    if (from > 0)
+      all.axes.back() *= inner;  // what was repeated belongs to the axis before it
+    else
+      all = Repeats{{inner}, {1}};
   }
 }
 
@@ -324,7 +359,7 @@ std::optional<std::vector<MoveStep>> plan_moves(const StridedView& view, const S
   for (const Digit& d : moving)
     order.push_back(static_cast<int>(std::find(sorted.begin(), sorted.end(), d) - sorted.begin()));
   plan_transposes(steps, sizes, order);
-  plan_tiles(steps, digits);
+  plan_tiles(steps, digits, result);
   steps.reshape(result);
   return steps.take();
 }

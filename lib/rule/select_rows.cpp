@@ -97,6 +97,24 @@ ValueId counted_rows(TfliteBuilder& build, ValueId x, std::size_t axis, const Co
   return view ? build.move(x, *view, view->shape(), into) : none_id;
 }
 
+/// The accelerator mirrors the height and the width of rank 4 rightly; along the first axis of rank 3 it
+/// gives other rows.
+ValueId mirror(TfliteBuilder& build, ValueId x, std::size_t axis, std::pair<std::int64_t, std::int64_t> ends,
+               ValueId into) {
+  const Shape shape = build.shape(x);
+  std::int64_t before = 1, behind = 1;
+  for (std::size_t i = 0; i < axis; ++i) before *= shape[i];
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) behind *= shape[i];
+  const Shape plain{1, before, shape[axis], behind};
+  if (plain != shape) x = build.reshape(x, plain);
+  const std::vector<std::int64_t> paddings{0, 0, 0, 0, ends.first, ends.second, 0, 0};
+  const ValueId y = build.mirror_pad(x, paddings, plain == shape ? into : none_id);
+  if (plain == shape) return y;
+  Shape picked = shape;
+  picked[axis] += ends.first + ends.second;
+  return build.reshape(y, picked, into);
+}
+
 }  // namespace
 
 std::optional<CountedList> counted(const std::vector<std::int64_t>& list) {
@@ -144,11 +162,7 @@ ValueId select_rows(TfliteBuilder& build, ValueId x, int axis, const std::vector
     const ValueId y = counted_rows(build, x, at, *list_digits, into);
     if (y != none_id) return y;
   }
-  if (const auto ends = mirrored(list, shape[at])) {
-    std::vector<std::int64_t> paddings(2 * shape.size(), 0);
-    paddings[2 * at] = ends->first, paddings[2 * at + 1] = ends->second;
-    return build.mirror_pad(x, paddings, into);
-  }
+  if (const auto ends = mirrored(list, shape[at])) return mirror(build, x, at, *ends, into);
   if (picker == RowPicker::gather) return build.gather(x, build.int32s(list), axis, into);
   return picker == RowPicker::pieces ? join_pieces(build, x, axis, list, into) : none_id;
 }
