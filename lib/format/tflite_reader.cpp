@@ -101,7 +101,9 @@ Status Reader::read_quantization(std::size_t g, std::size_t t, const tflite::Qua
   return {};
 }
 
+/// The type may be set while the table is missing.
 std::vector<std::int32_t> sparse_index(tflite::SparseIndexVector kind, const void* table) {
+  if (!table) return {};
   switch (kind) {
     case tflite::SparseIndexVector::Int32Vector: return numbers<std::int32_t>(static_cast<const tflite::Int32Vector*>(table)->values());
     case tflite::SparseIndexVector::Uint16Vector: return numbers<std::int32_t>(static_cast<const tflite::Uint16Vector*>(table)->values());
@@ -111,6 +113,7 @@ std::vector<std::int32_t> sparse_index(tflite::SparseIndexVector kind, const voi
 }
 
 std::size_t sparse_index_length(tflite::SparseIndexVector kind, const void* table) {
+  if (!table) return 0;
   switch (kind) {
     case tflite::SparseIndexVector::Int32Vector: return length(static_cast<const tflite::Int32Vector*>(table)->values());
     case tflite::SparseIndexVector::Uint16Vector: return length(static_cast<const tflite::Uint16Vector*>(table)->values());

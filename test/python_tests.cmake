@@ -1,0 +1,12 @@
+# Tests in Python that ask real packages. Each finds its own environment under ${MD_VENVS:-$HOME/.cache/modeldoctor} and
+# ends with 77, saying why, when that is not installed.
+find_program(PYTHON3 python3)
+function(md_python_test name script)
+  if(PYTHON3)
+    add_test(NAME ${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/test/${script} ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1500 LABELS judge)
+  endif()
+endfunction()
+
+md_python_test(schema_check schema_check.py)
+md_python_test(judge_roundtrip judge_roundtrip.py $<TARGET_FILE:md_rewrite> ${CMAKE_BINARY_DIR}/judge-cache)
