@@ -1,0 +1,111 @@
+// Captured cases: fixtures/ID-name/{before.*, compile.log} in, expected.json and after.txt out. MODELDOCTOR_BLESS=1 writes them
+// (scripts/bless.sh). A file `target` holds the --target values, one a line.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "lib/diagnose/diagnose.h"
+#include "lib/graph/text.h"
+#include "lib/report/report.h"
+#include "test/catch.h"
+#include "test/golden.h"
+#include "test/paths.h"
+
+using namespace md;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Fixture {
+  std::string name, rule;
+  fs::path folder, model, log;
+  std::vector<std::string> targets;
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// Folders that are named after a rule and hold a model or a log.
+std::vector<Fixture> fixtures() {
+  std::vector<Fixture> out;
+  const char* only = std::getenv("MODELDOCTOR_BLESS_ONLY");
+  for (const auto& entry : fs::directory_iterator(test::fixture(""))) {
+    Fixture f;
+    f.name = entry.path().filename().string();
+    f.rule = f.name.substr(0, f.name.find('-'));
+    f.folder = entry.path();
+    if (!entry.is_directory() || (only && *only && f.rule != only)) continue;
+    for (const auto& file : fs::directory_iterator(entry.path())) {
+      if (file.path().stem() == "before") f.model = file.path();
+      if (file.path().filename() == "compile.log") f.log = file.path();
+      if (file.path().filename() == "target") {
+        std::ifstream in(file.path());
+        for (std::string line; std::getline(in, line);)
+          if (!line.empty()) f.targets.push_back(line);
+      }
+    }
+    if (!f.model.empty() || !f.log.empty()) out.push_back(std::move(f));
+  }
+  std::sort(out.begin(), out.end(), [](const Fixture& a, const Fixture& b) { return a.name < b.name; });
+  return out;
+}
+
+bool blessing() {
+  const char* bless = std::getenv("MODELDOCTOR_BLESS");
+  return bless && std::string_view(bless) == "1";
+}
+
+/// Compares with the golden file where there is one; blessing writes it.
+void hold(const fs::path& golden, const std::string& text) {
+  if (!fs::exists(golden) && !blessing()) return;
+  CHECK(test::differs_from_golden(golden.string(), text) == "");
+}
+
+}  // namespace
+
+TEST_CASE("captured cases give the blessed diagnosis", "[fixtures]") {
+  const auto rules = RuleBook::load();
+  REQUIRE(rules);
+  for (const Fixture& f : fixtures()) {
+    if (!rules->find(f.rule)) continue;
+    DYNAMIC_SECTION(f.name) {
+      DiagnoseRequest request;
+      std::unique_ptr<Document> document;
+      if (!f.model.empty()) {
+        auto opened = open_document(f.model.string());
+        INFO((opened ? std::string() : opened.error().message));
+        REQUIRE(opened);
+        document = *std::move(opened);
+        request.document = document.get();
+        request.model_path = f.model.filename().string();
+      }
+      const std::string log_text = f.log.empty() ? "" : read(f.log);
+      if (!f.log.empty()) {
+        auto log = parse_log("compile.log", Bytes(reinterpret_cast<const std::uint8_t*>(log_text.data()), log_text.size()));
+        INFO((log ? std::string() : log.error().message));
+        REQUIRE(log);
+        request.logs.push_back(*std::move(log));
+      }
+      request.targets = f.targets;
+      request.rules = &*rules;
+      request.options.apply = true;
+      request.command = "fix";
+      const auto outcome = diagnose(request);
+      INFO((outcome ? std::string() : outcome.error().message));
+      REQUIRE(outcome);
+      const auto& findings = outcome->diagnosis.findings;
+      INFO("findings: " << findings.size());
+      CHECK(std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.rule == f.rule; }));
+      Diagnosis diagnosis = outcome->diagnosis;
+      diagnosis.rules_version.clear();  // changes with every page
+      hold(f.folder / "expected.json", render(std::span<const Diagnosis>(&diagnosis, 1), ReportFormat::json));
+      TextOptions options;
+      options.largest_constant = 32;
+      if (outcome->edited) hold(f.folder / "after.txt", print(*outcome->edited, options));
+    }
+  }
+}
