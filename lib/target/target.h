@@ -19,6 +19,7 @@ struct PredictedRecord {
   NodeId node = none_id;
   ValueId value = none_id;  ///< the tensor that the text names, or none_id
   bool hidden = false;      ///< an earlier check of the same node fails first, so the runtime does not print this one
+  bool benign = false;      ///< a consequence, never a cause: the line "DEQUANTIZE: " of fp16 constants
 };
 
 struct Prediction {

@@ -1,0 +1,39 @@
+// A target's constraint table: rules/targets/*.json, read once. The format is described in rules/targets/README.md.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/target/check.h"
+
+namespace md {
+
+/// A check with its place in the table.
+struct TableCheck {
+  CheckSpec spec;
+  CheckFunction function = nullptr;
+  bool crash = false;  ///< of a kernel check: the process dies
+};
+using CheckList = std::vector<TableCheck>;
+
+struct Table {
+  std::string target;
+  std::vector<Version> versions;  ///< ascending; measured
+  std::map<std::string, std::vector<std::string>, std::less<>> types;
+  std::map<std::string, CheckList, std::less<>> operators;   ///< by operator name
+  std::map<std::string, CheckList, std::less<>> customs;     ///< by custom code
+  std::map<std::string, CheckList, std::less<>> composites;  ///< by composite name
+  CheckList unknown_operator, unknown_custom, unknown_composite;
+  std::map<std::string, CheckList, std::less<>> kernels;     ///< after the checks: what fails when the kernels are built
+  /// Checks of a node, in the runtime's order.
+  const CheckList& checks_for(const Node& node) const;
+};
+
+/// `path` is for messages. Errors name the path and the place: malformed JSON, an unknown check or sequence, a bad range.
+Result<Table> parse_table(std::string_view path, std::string_view json);
+/// The tables that the program carries. A table that does not load is a programming error.
+const std::vector<Table>& embedded_tables();
+
+}  // namespace md

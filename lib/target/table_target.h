@@ -1,0 +1,27 @@
+// A target whose verdict is read off a constraint table.
+#pragma once
+#include "lib/target/table.h"
+#include "lib/target/target.h"
+
+namespace md {
+
+class TableTarget : public Target {
+ public:
+  /// `checks` null: a target without one.
+  TableTarget(std::string name, const Table* checks) : name_(std::move(name)), checks_(checks) {}
+  std::string name() const override { return name_; }
+  bool has_table() const override { return checks_ != nullptr; }
+  Prediction predict(const Model& model) const override;
+  std::vector<PredictedRecord> predict_node(const Model& model, int graph, NodeId node) const override;
+
+ private:
+  struct NodeVerdict {
+    std::vector<PredictedRecord> records;
+    bool crash = false;
+  };
+  NodeVerdict judge(const DelegateView& view, int graph, NodeId id) const;
+  std::string name_;
+  const Table* checks_;
+};
+
+}  // namespace md

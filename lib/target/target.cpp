@@ -1,0 +1,103 @@
+#include "lib/target/target.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lib/target/table_target.h"
+
+namespace md {
+namespace {
+
+struct KnownTarget {
+  std::string name;
+  const Table* table = nullptr;
+  std::vector<Version> versions;  ///< ascending
+};
+
+constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml", "vulkan", "mlx",  "qnn",
+                                                    "tosa",    "neutron", "cortex-m", "cuda", "openvino"};
+
+const std::vector<KnownTarget>& all_targets() {
+  static const std::vector<KnownTarget> targets = [] {
+    std::vector<KnownTarget> all;
+    for (const Table& table : embedded_tables()) {
+      all.push_back({table.target, &table, table.versions});
+      if (table.target == "litert-gpu") all.push_back({"litert-gpu+cpu", &table, table.versions});
+    }
+    // The versions that the rules were measured with.
+    all.push_back({"litert-torch", nullptr, {{{0, 9, 0}}, {{0, 10, 0}}}});
+    all.push_back({"executorch", nullptr, {{{1, 5, 1}}}});
+    for (const std::string_view backend : executorch_backends)
+      all.push_back({fmt::format("executorch-{}", backend), nullptr, {{{1, 5, 1}}}});
+    all.push_back({"torch-tensorrt", nullptr, {{{2, 14, 0}}}});
+    all.push_back({"onnxruntime", nullptr, {{{1, 32, 0}}}});
+    return all;
+  }();
+  return targets;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+Error unknown_target(std::string_view name) {
+  const KnownTarget* nearest = nullptr;
+  std::size_t best = name.size() / 2 + 2;
+  std::vector<std::string_view> names;
+  for (const KnownTarget& known : all_targets()) {
+    names.push_back(known.name);
+    const std::size_t distance = edit_distance(name.substr(0, 64), known.name);
+    if (distance < best) best = distance, nearest = &known;
+  }
+  const std::string hint = nearest ? fmt::format("did you mean \"{}\"?", nearest->name) : fmt::format("known: {}", fmt::join(names, ", "));
+  return {Error::Kind::usage, fmt::format("unknown target \"{}\"; {}", name, hint)};
+}
+
+/// The newest measured version that is not above `asked`, else the oldest.
+Version nearest_measured(const std::vector<Version>& measured, const Version& asked) {
+  const auto above = std::upper_bound(measured.begin(), measured.end(), asked);
+  return above == measured.begin() ? measured.front() : *(above - 1);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> open_target(std::string_view text) {
+  const std::size_t at = text.find('@');
+  const std::string_view name = text.substr(0, at);
+  const auto& targets = all_targets();
+  const auto known = std::find_if(targets.begin(), targets.end(), [&](const KnownTarget& k) { return k.name == name; });
+  if (known == targets.end()) return tl::make_unexpected(unknown_target(name));
+  auto target = std::make_unique<TableTarget>(known->name, known->table);
+  target->version = known->versions.back();
+  if (at != std::string_view::npos) {
+    const auto asked = Version::parse(text.substr(at + 1));
+    if (!asked)
+      return usage_error(fmt::format("target \"{}\": \"{}\" is no version; write {}@{}", text, text.substr(at + 1), name,
+                                     known->versions.back().text()));
+    target->version = *asked;
+  }
+  target->table = known->table ? nearest_measured(known->versions, target->version) : target->version;
+  target->assumed = target->table != target->version;
+  return target;
+}
+
+std::vector<TargetListing> known_targets() {
+  std::vector<TargetListing> listings;
+  for (const KnownTarget& known : all_targets()) listings.push_back({known.name, known.versions});
+  return listings;
+}
+
+}  // namespace md
