@@ -78,7 +78,8 @@ struct Reader {
 
   Status section(const Json& json, std::string_view key, std::map<std::string, CheckList, std::less<>>& out) const {
     if (!json.contains(key)) return {};
-    for (const auto& [names, value] : json[std::string(key)].items()) {
+    const Json& entries = json[std::string(key)];
+    for (const auto& [names, value] : entries.items()) {
       auto checks = list(fmt::format("{} \"{}\"", key, names), value);
       if (!checks) return tl::make_unexpected(checks.error());
       for (std::size_t at = 0; at < names.size();) {  // "SUB DIV POW": operators that share their checks
@@ -111,17 +112,20 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   Table table;
   table.target = json.value("target", "");
   if (table.target.empty()) return reader.error("target", "missing");
-  for (const Json& version : json.value("versions", Json::array())) {
+  const Json versions = json.value("versions", Json::array());
+  for (const Json& version : versions) {
     const auto parsed = version.is_string() ? Version::parse(version.get<std::string>()) : std::nullopt;
     if (!parsed) return reader.error("versions", "expected a list of texts such as \"2.3.0\"");
     table.versions.push_back(*parsed);
   }
   if (table.versions.empty()) return reader.error("versions", "missing");
   std::sort(table.versions.begin(), table.versions.end());
-  for (const auto& [name, list] : json.value("types", Json::object()).items())
+  const Json types = json.value("types", Json::object());
+  for (const auto& [name, list] : types.items())
     for (const Json& type : list) table.types[name].push_back(type.is_string() ? type.get<std::string>() : "");
   // Sequences may use earlier ones; a list of pairs keeps their order.
-  for (const Json& sequence : json.value("sequences", Json::array())) {
+  const Json sequences = json.value("sequences", Json::array());
+  for (const Json& sequence : sequences) {
     const std::string name = sequence.value("name", "");
     auto checks = reader.list(fmt::format("sequence \"{}\"", name), sequence.value("checks", Json()));
     if (!checks) return tl::make_unexpected(checks.error());
