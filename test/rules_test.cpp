@@ -1,8 +1,11 @@
 // Every rule that the program carries, against its own page.
 #include "lib/rule/rule.h"
 
+#include "lib/rule/builtins.h"
 #include "lib/rule/examples.h"
 #include "test/catch.h"
+#include "test/golden.h"
+#include "test/paths.h"
 
 using namespace md;
 
@@ -49,4 +52,13 @@ TEST_CASE("rules are found by id, name and alias, and an unknown one gets a sugg
   REQUIRE(book().find("hardtanh01") == book().find("LRT015"));
   REQUIRE(book().find("LRT999") == nullptr);
   REQUIRE(book().unknown_rule("LRT05").message.find("did you mean \"LRT0") != std::string::npos);
+}
+
+TEST_CASE("the guide lists every function of the language", "[rules]") {
+  const std::string guide = test::read_text(test::source_dir() + "/rules/README.md");
+  for (const Builtin& builtin : builtins()) {
+    const std::string row = "| `" + std::string(builtin.name) + "` | " + std::string(builtin.arguments) + " |";
+    INFO(row);
+    CHECK(guide.find(row) != std::string::npos);
+  }
 }
