@@ -16,8 +16,11 @@
 
 namespace md {
 
-/// State of resource variables, kept for one run: name of the variable -> value.
-using VariableStore = std::unordered_map<std::string, Tensor>;
+/// State of resource variables, kept for one run.
+struct VariableStore {
+  std::vector<std::string> handles;                 ///< names; a resource tensor holds a position in this list
+  std::unordered_map<std::string, Tensor> values;   ///< by name
+};
 
 struct KernelCall {
   const Model& model;
@@ -81,6 +84,8 @@ std::span<const KernelEntry> gathering_kernels();
 std::span<const KernelEntry> reduction_kernels();
 std::span<const KernelEntry> matmul_kernels();
 std::span<const KernelEntry> convolution_kernels();
+std::span<const KernelEntry> depthwise_kernels();
+std::span<const KernelEntry> transpose_conv_kernels();
 std::span<const KernelEntry> pooling_kernels();
 std::span<const KernelEntry> normalization_kernels();
 std::span<const KernelEntry> shape_kernels();

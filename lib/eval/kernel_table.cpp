@@ -10,7 +10,7 @@ namespace {
 using Group = std::span<const KernelEntry> (*)();
 constexpr Group groups[] = {
     unary_kernels,   binary_kernels,  logic_kernels,       movement_kernels,     slicing_kernels, gathering_kernels,
-    reduction_kernels, matmul_kernels, convolution_kernels, pooling_kernels,      normalization_kernels,
+    reduction_kernels, matmul_kernels, convolution_kernels, depthwise_kernels, transpose_conv_kernels, pooling_kernels,     normalization_kernels,
     shape_kernels,   quantization_kernels, resize_kernels, sorting_kernels,      control_kernels, spectral_kernels,
 };
 

@@ -1,4 +1,4 @@
-// CONV_2D (grouped too), DEPTHWISE_CONV_2D, TRANSPOSE_CONV, CONV_3D.
+// CONV_2D, grouped too; float, hybrid and quantized.
 #include <array>
 
 #include "lib/eval/contraction.h"

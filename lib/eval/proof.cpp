@@ -45,8 +45,11 @@ class Comparison {
 
  private:
   struct Pair {
-    std::vector<Tensor> before, after, judge_before, judge_after;
+    std::vector<Tensor> before, after, judge;
+    double scale = 0;  ///< largest finite |value| among the original's inputs and results
   };
+  /// How far elements may be apart under `rounding`; `own` is the original's error against exact arithmetic, in ulps.
+  double rounding_allowance(const Tensor& a, double element, double scale, double own) const;
   /// The first element that may not be as it is.
   std::optional<Disagreement> disagreement(const Pair& pair, bool finite, Proof* record) const;
   Result<Pair> run(const TensorMap& inputs, std::optional<Disagreement>& broken) const;
@@ -62,7 +65,15 @@ class Comparison {
 
 Result<Comparison::Pair> Comparison::run(const TensorMap& inputs, std::optional<Disagreement>& broken) const {
   Pair pair;
-  auto old_outputs = runner_.run_before(inputs, {});
+  const auto note = [&](const Tensor& tensor) {
+    if (!tensor.is_float() || options_.exactness != Exactness::rounding) return;
+    for (std::size_t i = 0; i < tensor.size() * static_cast<std::size_t>(tensor.lanes()); ++i)
+      if (const double m = std::abs(tensor.number(i)); std::isfinite(m)) pair.scale = std::max(pair.scale, m);
+  };
+  for (const auto& [id, tensor] : inputs) note(tensor);
+  EvaluateOptions plain;
+  plain.observe = [&](const Graph&, NodeId, int, const Tensor& tensor, double) { note(tensor); };
+  auto old_outputs = runner_.run_before(inputs, plain);
   if (!old_outputs) return tl::make_unexpected(old_outputs.error());
   pair.before = std::move(*old_outputs);
   auto new_outputs = runner_.run_after(inputs, {});
@@ -75,8 +86,7 @@ Result<Comparison::Pair> Comparison::run(const TensorMap& inputs, std::optional<
   if (needs_judge(pair)) {
     EvaluateOptions judge;
     judge.mode.arithmetic = Arithmetic::f64;
-    if (auto outputs = runner_.run_before(inputs, judge)) pair.judge_before = std::move(*outputs);
-    if (auto outputs = runner_.run_after(inputs, judge)) pair.judge_after = std::move(*outputs);
+    if (auto outputs = runner_.run_before(inputs, judge)) pair.judge = std::move(*outputs);
   }
   return pair;
 }
@@ -85,6 +95,14 @@ bool Comparison::needs_judge(const Pair& pair) const {
   for (std::size_t k = 0; k < pair.before.size(); ++k)
     if (pair.before[k].is_float() && compare_tensors(pair.before[k], pair.after[k]).differing > 0) return true;
   return false;
+}
+
+double Comparison::rounding_allowance(const Tensor& a, double element, double scale, double own) const {
+  if (!a.is_float()) return a.quantization ? static_cast<double>(a.quantization->scale[0]) * 1.0001 : 0;
+  // Sums in another order are apart by the size of their terms, which cancellation may make far larger than the result.
+  if (runner_.reduces()) return 4 * epsilon(a.dtype) * roundings_ * scale;
+  const double tiny = a.dtype == DType::f16 ? 0x1.0p-24 : 0x1.0p-149;
+  return (4 * roundings_ + 4 * own) * std::max(epsilon(a.dtype) * std::abs(element), tiny);
 }
 
 std::optional<Disagreement> Comparison::disagreement(const Pair& pair, bool finite, Proof* record) const {
@@ -99,17 +117,13 @@ std::optional<Disagreement> Comparison::disagreement(const Pair& pair, bool fini
     }
     const Difference d = compare_tensors(a, b);
     if (d.differing == 0) continue;
-    const bool judged = k < pair.judge_before.size() && k < pair.judge_after.size();
+    const bool judged = k < pair.judge.size();
     const auto x = a.real_values(), y = b.real_values();
-    const auto jx = judged ? pair.judge_before[k].real_values() : std::vector<double>{}, jy = judged ? pair.judge_after[k].real_values() : std::vector<double>{};
+    const auto jx = judged ? pair.judge[k].real_values() : std::vector<double>{};
     const bool quantized = !a.is_float();
-    // How far results may be apart: `rounding` by the order of operations, `bounded` as promised.
-    double allowed = 0;
-    if (options_.exactness == Exactness::rounding) allowed = quantized ? (a.quantization ? static_cast<double>(a.quantization->scale[0]) * 1.0001 : 0) : 4 * epsilon(a.dtype) * roundings_ * d.largest;
-    if (options_.exactness == Exactness::bounded) allowed = options_.max_error * d.largest;
-    double own_error = 0;  // of the original, against the judge
-    for (std::size_t i = 0; judged && i < x.size(); ++i)
-      if (std::isfinite(x[i]) && std::isfinite(jx[i])) own_error = std::max(own_error, std::abs(x[i] - jx[i]));
+    double own = 0;  // the original's worst error against the judge, in ulps
+    for (std::size_t i = 0; judged && !quantized && i < x.size(); ++i)
+      if (std::isfinite(x[i]) && std::isfinite(jx[i])) own = std::max(own, ulp_distance(a.dtype, x[i], jx[i]));
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
       found.element = i, found.before = x[i], found.after = y[i];
@@ -119,11 +133,8 @@ std::optional<Disagreement> Comparison::disagreement(const Pair& pair, bool fini
         if (d.largest > 0) record->max_rel = std::max(record->max_rel, std::abs(x[i] - y[i]) / d.largest);
         record->max_ulp = std::max(record->max_ulp, quantized ? std::abs(a.number(i) - b.number(i)) : ulp_distance(a.dtype, x[i], y[i]));
       }
-      if (options_.exactness != Exactness::exact) {
-        if (both && std::abs(x[i] - y[i]) <= allowed) continue;
-        // Not further from the exact result than the original is: another order of the same operations.
-        if (judged && both && std::isfinite(jx[i]) && std::abs(y[i] - jx[i]) <= allowed + 4 * own_error && std::abs(jy[i] - jx[i]) <= allowed + 4 * own_error) continue;
-      }
+      if (both && options_.exactness == Exactness::rounding && std::abs(x[i] - y[i]) <= rounding_allowance(a, x[i], pair.scale, own)) continue;
+      if (both && options_.exactness == Exactness::bounded && std::abs(x[i] - y[i]) <= options_.max_error * d.largest) continue;
       // The original overflows on the way, the new version gives what exact arithmetic gives: stated, not held against it.
       if (judged && !std::isfinite(x[i]) && std::isfinite(jx[i]) && std::abs(y[i] - jx[i]) <= 1e-5 * std::max(std::abs(jx[i]), 1e-30)) {
         if (record && record->nonfinite.empty()) record->nonfinite = fmt::format("where the original overflows to {} the new version gives {}", short_number(x[i]), short_number(y[i]));
@@ -198,7 +209,9 @@ bool small_type(DType dtype) { return dtype == DType::f16 || dtype == DType::i8 
 
 class Prover {
  public:
-  Prover(const Model& before, const Model& after, const Site& site, const ProofOptions& options) : before_(before), after_(after), site_(site), options_(options), runner_(before, after, site_) {}
+  /// `entrances`: the inputs of the tight site, when `site` has been widened by context.
+  Prover(const Model& before, const Model& after, const Site& site, const std::vector<ValueId>& entrances, const ProofOptions& options)
+      : before_(before), after_(after), site_(site), entrances_(entrances), options_(options), runner_(before, after, site_) {}
 
   Proof prove() {
     Proof proof;
@@ -404,7 +417,7 @@ class Prover {
   bool nonfinite_can_reach() const {
     const Graph& graph = runner_.old_graph();
     std::set<ValueId> seen;
-    std::vector<ValueId> open = site_.inputs;
+    std::vector<ValueId> open = entrances_;
     while (!open.empty()) {
       const ValueId v = open.back();
       open.pop_back();
@@ -432,6 +445,7 @@ class Prover {
   const Model& before_;
   const Model& after_;
   Site site_;
+  const std::vector<ValueId>& entrances_;
   const ProofOptions& options_;
   SiteRunner runner_;
 };
@@ -446,13 +460,13 @@ Proof prove(const Model& before, const Model& after, int graph_index, const Proo
     return none;
   }
   const Site site = find_site(before, after, graph_index);
-  Proof proof = Prover(before, after, site, options).prove();
+  Proof proof = Prover(before, after, site, site.inputs, options).prove();
   if (proof.equal || proof.counterexample.empty()) return proof;
   // The rewrite may rest on where its operands come from (an exponential is never negative): look at what is above.
   for (const int levels : context_levels) {
     const Site wider = with_context(before, after, site, levels, context_nodes);
     if (wider.context == 0) break;
-    Proof with_producers = Prover(before, after, wider, options).prove();
+    Proof with_producers = Prover(before, after, wider, site.inputs, options).prove();
     if (!with_producers.equal) continue;
     with_producers.note += (with_producers.note.empty() ? "" : "; ") + fmt::format("together with the {} nodes above the site", wider.context);
     return with_producers;

@@ -35,6 +35,37 @@ std::int64_t reduction_length(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, ValueId input) {
+  std::int64_t limit = 0;
+  if (static_cast<std::size_t>(input) >= graph.values.size() || !is_integer(graph.value(input).dtype)) return 0;
+  const auto lower = [&](std::int64_t dim) {
+    if (dim > 0) limit = limit ? std::min(limit, dim) : dim;
+  };
+  std::set<ValueId> reached = {input};
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    const auto reads = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != none_id && reached.count(node.inputs[i]) != 0; };
+    const auto shape = [&](std::size_t i) -> const Shape& { return graph.value(node.inputs[i]).shape; };
+    if (node.op == "GATHER" && reads(1)) {
+      if (const auto axis = normal_axis(node.attrs.integer("axis"), shape(0).size())) lower(shape(0)[*axis]);
+    } else if (node.op == "GATHER_ND" && reads(1)) {
+      const Shape& indices = shape(1);
+      const std::int64_t k = indices.empty() ? 1 : std::max<std::int64_t>(1, indices.back());
+      for (std::size_t d = 0; d < shape(0).size() && static_cast<std::int64_t>(d) < k; ++d) lower(shape(0)[d]);
+    } else if (node.op == "EMBEDDING_LOOKUP" && reads(0) && node.inputs.size() > 1 && !shape(1).empty()) {
+      lower(shape(1)[0]);
+    } else if (node.op == "SCATTER_ND" && reads(0) && !node.outputs.empty()) {
+      for (const std::int64_t d : graph.value(node.outputs[0]).shape) lower(d);
+    } else {
+      bool any = false;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) any = any || reads(i);
+      for (const ValueId v : node.outputs)
+        if (any && v != none_id && is_integer(graph.value(v).dtype)) reached.insert(v);
+    }
+  }
+  return limit;
+}
+
 Status SiteRunner::prepare() {
   for (const ValueId v : site_.folded) {
     auto tensor = fold_value(before_, site_.graph, v);
@@ -91,39 +122,8 @@ bool SiteRunner::has_dynamic_input() const {
 }
 
 std::int64_t SiteRunner::index_limit(ValueId input) const {
-  std::int64_t limit = 0;
-  const auto lower = [&](std::int64_t dim) {
-    if (dim > 0) limit = limit ? std::min(limit, dim) : dim;
-  };
-  const auto follow = [&](const Graph& graph, const std::vector<NodeId>& nodes) {
-    if (static_cast<std::size_t>(input) >= graph.values.size()) return;
-    std::set<ValueId> reached = {input};
-    for (const NodeId id : nodes) {
-      const Node& node = graph.node(id);
-      const auto reads = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != none_id && reached.count(node.inputs[i]); };
-      const auto shape = [&](std::size_t i) -> const Shape& { return graph.value(node.inputs[i]).shape; };
-      if (node.op == "GATHER" && reads(1)) {
-        if (const auto axis = normal_axis(node.attrs.integer("axis"), shape(0).size())) lower(shape(0)[*axis]);
-      } else if (node.op == "GATHER_ND" && reads(1)) {
-        const Shape& indices = shape(1);
-        const std::int64_t k = indices.empty() ? 1 : std::max<std::int64_t>(1, indices.back());
-        for (std::size_t d = 0; d < shape(0).size() && static_cast<std::int64_t>(d) < k; ++d) lower(shape(0)[d]);
-      } else if (node.op == "EMBEDDING_LOOKUP" && reads(0) && node.inputs.size() > 1 && !shape(1).empty()) {
-        lower(shape(1)[0]);
-      } else if (node.op == "SCATTER_ND" && reads(0) && !node.outputs.empty()) {
-        for (const std::int64_t d : graph.value(node.outputs[0]).shape) lower(d);
-      } else {
-        bool any = false;
-        for (std::size_t i = 0; i < node.inputs.size(); ++i) any = any || reads(i);
-        for (const ValueId v : node.outputs)
-          if (any && v != none_id && is_integer(graph.value(v).dtype)) reached.insert(v);
-      }
-    }
-  };
-  if (!is_integer(input_value(input).dtype)) return 0;
-  follow(old_graph(), site_.before);
-  follow(new_graph(), site_.after);
-  return limit;
+  const std::int64_t a = md::index_limit(old_graph(), site_.before, input), b = md::index_limit(new_graph(), site_.after, input);
+  return a && b ? std::min(a, b) : std::max(a, b);
 }
 
 TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_size) const {
@@ -155,20 +155,21 @@ double SiteRunner::work(std::int64_t dynamic_size) const {
   return total;
 }
 
+double SiteRunner::longest_sum() const {
+  double longest = 1;
+  for (const NodeId id : site_.before) longest = std::max(longest, static_cast<double>(reduction_length(old_graph(), old_graph().node(id))));
+  for (const NodeId id : site_.after) longest = std::max(longest, static_cast<double>(reduction_length(new_graph(), new_graph().node(id))));
+  return longest;
+}
+
 double SiteRunner::roundings() const {
-  double longest = 1, nodes = 0;
-  const auto look = [&](const Graph& graph, const std::vector<NodeId>& ids) {
-    double count = 0;
-    for (const NodeId id : ids) {
+  const auto computing = [](const Graph& graph, const std::vector<NodeId>& nodes) {
+    return static_cast<double>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) {
       const KernelEntry* entry = find_kernel(kernel_name(graph.node(id)));
-      if (entry && entry->moved_operands == 0) ++count;
-      longest = std::max(longest, static_cast<double>(reduction_length(graph, graph.node(id))));
-    }
-    nodes = std::max(nodes, count);
+      return entry && entry->moved_operands == 0;
+    }));
   };
-  look(old_graph(), site_.before);
-  look(new_graph(), site_.after);
-  return longest + nodes;
+  return longest_sum() + std::max(computing(old_graph(), site_.before), computing(new_graph(), site_.after));
 }
 
 }  // namespace md

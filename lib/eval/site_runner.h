@@ -10,6 +10,10 @@
 
 namespace md {
 
+/// Smallest dimension that `nodes` index with the integer value `input` (through GATHER, GATHER_ND, EMBEDDING_LOOKUP,
+/// SCATTER_ND), 0 when it is not used as an index.
+std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, ValueId input);
+
 class SiteRunner {
  public:
   SiteRunner(const Model& before, const Model& after, const Site& site) : before_(before), after_(after), site_(site) {}
@@ -31,6 +35,8 @@ class SiteRunner {
   double work(std::int64_t dynamic_size) const;
   /// Longest reduction of either version plus its number of arithmetic nodes: how often results are rounded.
   double roundings() const;
+  /// Whether either version sums, so that the order of operations matters by the size of the terms.
+  bool reduces() const { return longest_sum() > 1; }
 
   const Graph& old_graph() const { return before_.graphs[static_cast<std::size_t>(site_.graph)]; }
   const Graph& new_graph() const { return after_.graphs[static_cast<std::size_t>(site_.graph)]; }
@@ -40,6 +46,8 @@ class SiteRunner {
   const TensorMap& folded() const { return folded_; }
 
  private:
+  double longest_sum() const;
+
   const Model& before_;
   const Model& after_;
   const Site& site_;

@@ -1,0 +1,301 @@
+#include "lib/eval/compare_models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/eval/difference.h"
+#include "lib/eval/headroom.h"
+#include "lib/eval/kernel.h"
+#include "lib/eval/samples.h"
+#include "lib/eval/site_runner.h"
+
+namespace md {
+namespace {
+
+constexpr double budget = 4e9;                                   // multiply-adds spent on one comparison
+constexpr std::int64_t trace_limit = std::int64_t{512} << 20;    // bytes of values kept to find the first layer that parts
+
+std::string type_text(const Value& value) { return fmt::format("{} {}", name(value.dtype), shape_text(value.shape)); }
+
+/// Position in B of each input or output of A: by name where all names are found, else by position.
+std::vector<std::size_t> matched(const Graph& a, const std::vector<ValueId>& ours, const Graph& b, const std::vector<ValueId>& theirs) {
+  std::vector<std::size_t> by_name, by_position;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    by_position.push_back(i);
+    for (std::size_t j = 0; j < theirs.size(); ++j)
+      if (a.value(ours[i]).name == b.value(theirs[j]).name && std::find(by_name.begin(), by_name.end(), j) == by_name.end()) {
+        by_name.push_back(j);
+        break;
+      }
+  }
+  return by_name.size() == ours.size() ? by_name : by_position;
+}
+
+struct Sample {
+  std::vector<Tensor> inputs;
+  std::string text;
+};
+
+std::vector<Sample> make_samples(const Model& model, const CompareOptions& options, double work, std::string& source) {
+  std::vector<Sample> samples;
+  if (!options.inputs.empty()) {
+    for (std::size_t i = 0; i < options.inputs.size(); ++i) samples.push_back({options.inputs[i], fmt::format("given sample {}", i + 1)});
+    source = fmt::format("{} given sample{}", samples.size(), samples.size() == 1 ? "" : "s");
+    return samples;
+  }
+  const Graph& graph = model.graphs[static_cast<std::size_t>(options.graph_a)];
+  const int count = static_cast<int>(std::clamp(budget / std::max(work, 1.0), 1.0, static_cast<double>(std::max(1, options.samples))));
+  HeadroomOptions plausible;
+  plausible.ranges = options.ranges;
+  plausible.seed = options.seed;
+  InputSource from;
+  samples.push_back({plausible_inputs(model, options.graph_a, plausible, 0, &from), from.kind == InputSource::Kind::random ? "normal, scale 1" : "in the known ranges"});
+  source = from.text + (count > 1 ? ", then extremes and other scales" : "");
+  for (const Recipe& recipe : finite_recipes(count - 1, options.seed)) {
+    Sample sample;
+    sample.text = recipe.text;
+    int position = 0;
+    for (const ValueId id : graph.inputs) {
+      const Value& value = graph.value(id);
+      SampleLimits limits;
+      limits.index_limit = index_limit(graph, graph.order, id);
+      if (const auto at = options.ranges.find(value.name); at != options.ranges.end()) limits.low = at->second.first, limits.high = at->second.second;
+      std::shared_ptr<const Quantization> quantization;
+      if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) quantization = std::make_shared<const Quantization>(*value.quantization);
+      Shape shape = value.shape;
+      for (std::int64_t& d : shape) d = d < 0 ? 1 : d;
+      sample.inputs.push_back(md::sample(value.dtype, shape, std::move(quantization), recipe, position++, limits));
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+double work_of(const Model& model, int graph_index) {
+  Site site;
+  site.graph = graph_index;
+  site.before = model.graphs[static_cast<std::size_t>(graph_index)].order;
+  return SiteRunner(model, model, site).work(1);
+}
+
+std::string element_of(const Shape& shape, std::size_t element) {
+  const auto strides = strides_of(shape);
+  std::string text;
+  for (std::size_t d = 0; d < shape.size(); ++d) text += fmt::format("{}{}", d ? "," : "", strides[d] ? static_cast<std::int64_t>(element) / strides[d] % shape[d] : 0);
+  return "[" + text + "]";
+}
+
+/// Rows with the same largest element, and rows.
+std::pair<std::int64_t, std::int64_t> argmax_rows(const Tensor& a, const Tensor& b) {
+  if (a.rank() < 2 || a.rank() > 3 || a.shape.back() < 2 || a.shape != b.shape || (!a.is_float() && !a.quantization)) return {0, 0};
+  const auto x = a.numbers(), y = b.numbers();
+  const auto n = static_cast<std::ptrdiff_t>(a.shape.back());
+  std::int64_t same = 0, rows = 0;
+  for (std::ptrdiff_t at = 0; at + n <= static_cast<std::ptrdiff_t>(x.size()); at += n, ++rows)
+    same += std::max_element(x.begin() + at, x.begin() + at + n) - x.begin() == std::max_element(y.begin() + at, y.begin() + at + n) - y.begin();
+  return {same, rows};
+}
+
+/// Outputs of one sample in every arithmetic that the verdict needs.
+struct Outputs {
+  std::vector<Tensor> a, b, exact_a, exact_b;
+};
+
+bool acceptable(const CompareOptions& options, const Outputs& o, std::size_t k, std::size_t b_at, std::int64_t& left_range) {
+  const Tensor& p = o.a[k];
+  const Tensor& q = o.b[b_at];
+  if (p.shape != q.shape) return false;
+  const auto x = p.real_values(), y = q.real_values();
+  const auto exact = k < o.exact_a.size() ? o.exact_a[k].real_values() : std::vector<double>{};
+  const auto exact_b = b_at < o.exact_b.size() ? o.exact_b[b_at].real_values() : std::vector<double>{};
+  double largest = 0, own_error = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isfinite(x[i])) largest = std::max(largest, std::abs(x[i]));
+    if (i < exact.size() && std::isfinite(x[i]) && std::isfinite(exact[i])) own_error = std::max(own_error, std::abs(x[i] - exact[i]));
+  }
+  const double step = !p.is_float() && p.quantization ? static_cast<double>(p.quantization->scale[0]) * 1.0001 : 0;
+  bool good = true;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    const bool finite = std::isfinite(x[i]) && std::isfinite(y[i]);
+    // Where A itself leaves the range of floats, B may do better or leave it another way.
+    if (!std::isfinite(x[i]) && options.exactness != Exactness::exact) {
+      ++left_range;
+      continue;
+    }
+    if (!std::isfinite(x[i]) && i < exact.size() && std::isfinite(exact[i]) && std::abs(y[i] - exact[i]) <= 1e-5 * std::abs(exact[i])) {
+      ++left_range;
+      continue;
+    }
+    const double apart = std::abs(x[i] - y[i]);
+    if (options.rtol || options.atol) {
+      if (finite && apart <= options.atol.value_or(0) + options.rtol.value_or(0) * std::abs(x[i])) continue;
+    } else if (options.exactness == Exactness::rounding) {
+      if (finite && apart <= 1e-5 * largest + 8 * own_error + step) continue;
+      if (finite && i < exact_b.size() && i < exact.size() && std::abs(exact_b[i] - exact[i]) <= 1e-6 * largest && std::abs(y[i] - exact[i]) <= 1e-5 * largest + 8 * own_error) continue;
+    } else if (options.exactness == Exactness::bounded) {
+      if (finite && apart <= options.max_error * largest + 8 * own_error + step) continue;
+    }
+    good = false;
+  }
+  return good;
+}
+
+/// Runs A keeping named values, then B against them.
+std::string first_parting(const Model& a, const Model& b, const CompareOptions& options, const std::vector<Tensor>& inputs, const std::vector<Tensor>& inputs_b) {
+  const Graph& graph_a = a.graphs[static_cast<std::size_t>(options.graph_a)];
+  const Graph& graph_b = b.graphs[static_cast<std::size_t>(options.graph_b)];
+  std::unordered_map<std::string, Tensor> kept;
+  std::int64_t bytes = 0;
+  EvaluateOptions run;
+  run.max_bytes = options.max_bytes;
+  run.observe = [&](const Graph& graph, NodeId node, int output, const Tensor& tensor, double) {
+    const Value& value = graph.value(graph.node(node).outputs[static_cast<std::size_t>(output)]);
+    if (&graph != &graph_a || value.name.empty() || bytes > trace_limit) return;
+    bytes += static_cast<std::int64_t>(tensor.bytes());
+    kept.emplace(value.name, tensor);
+  };
+  if (!evaluate(a, options.graph_a, inputs, run)) return {};
+  std::string text;
+  run.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double) {
+    const Node& node = graph.node(id);
+    const Value& value = graph.value(node.outputs[static_cast<std::size_t>(output)]);
+    const auto at = kept.find(value.name);
+    if (&graph != &graph_b || !text.empty() || at == kept.end() || at->second.shape != tensor.shape) return;
+    const Difference d = compare_tensors(at->second, tensor);
+    if (d.nonfinite == 0 && !(d.max_rel > 1e-5)) return;
+    text = d.nonfinite ? fmt::format("\"{}\" (node {} {}): {} elements are not finite in one model only", value.name, id, node.op, d.nonfinite)
+                       : fmt::format("\"{}\" (node {} {}): {:.3g} apart, largest {:.3g}", value.name, id, node.op, d.max_abs, d.largest);
+  };
+  if (!evaluate(b, options.graph_b, inputs_b, run)) return {};
+  return text;
+}
+
+/// Largest error of A in fp16 storage, relative to its largest output; nullopt when that is not finite.
+std::optional<double> own_fp16_error(const Model& a, const CompareOptions& options, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  EvaluateOptions half;
+  half.mode.arithmetic = Arithmetic::f16_storage;
+  half.max_bytes = options.max_bytes;
+  const auto rounded = evaluate(a, options.graph_a, inputs, half);
+  if (!rounded) return std::nullopt;
+  double worst = 0;
+  for (std::size_t k = 0; k < rounded->size(); ++k) {
+    const Difference d = compare_tensors(outputs[k], (*rounded)[k]);
+    if (d.nonfinite) return std::nullopt;
+    if (outputs[k].is_float()) worst = std::max(worst, d.max_rel);
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b) {
+  std::vector<std::string> texts;
+  const auto compare = [&](const char* kind, const std::vector<ValueId>& ours, const std::vector<ValueId>& theirs) {
+    if (ours.size() != theirs.size()) texts.push_back(fmt::format("{} {}s in A, {} in B", ours.size(), kind, theirs.size()));
+    const auto at = matched(a, ours, b, theirs);
+    for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
+      const Value& x = a.value(ours[i]);
+      const Value& y = b.value(theirs[at[i]]);
+      if (x.name != y.name) texts.push_back(fmt::format("{} {} is named \"{}\" in A, \"{}\" in B", kind, i, x.name, y.name));
+      else if (at[i] != i) texts.push_back(fmt::format("{} \"{}\" is number {} in A, {} in B", kind, x.name, i, at[i]));
+      if (x.dtype != y.dtype || x.shape != y.shape) texts.push_back(fmt::format("{} \"{}\" is {} in A, {} in B", kind, x.name, type_text(x), type_text(y)));
+    }
+  };
+  compare("input", a.inputs, b.inputs);
+  compare("output", a.outputs, b.outputs);
+  return texts;
+}
+
+ModelComparison compare_models(const Model& a, const Model& b, const CompareOptions& options) {
+  ModelComparison result;
+  if (options.graph_a < 0 || static_cast<std::size_t>(options.graph_a) >= a.graphs.size() || options.graph_b < 0 || static_cast<std::size_t>(options.graph_b) >= b.graphs.size()) {
+    result.note = "a model has no such graph";
+    return result;
+  }
+  const Graph& graph_a = a.graphs[static_cast<std::size_t>(options.graph_a)];
+  const Graph& graph_b = b.graphs[static_cast<std::size_t>(options.graph_b)];
+  result.interface_differences = compare_interfaces(graph_a, graph_b);
+  if (graph_a.inputs.size() != graph_b.inputs.size() || graph_a.outputs.size() != graph_b.outputs.size()) {
+    result.note = "the numbers of inputs or outputs differ";
+    return result;
+  }
+  for (const Model* model : {&a, &b})
+    if (const auto missing = missing_kernels(*model); !missing.empty()) {
+      result.note = "not evaluated: no kernel for " + missing[0];
+      return result;
+    }
+  const auto input_at = matched(graph_a, graph_a.inputs, graph_b, graph_b.inputs), output_at = matched(graph_a, graph_a.outputs, graph_b, graph_b.outputs);
+  for (const ValueId v : graph_a.outputs) {
+    OutputComparison output;
+    output.name = graph_a.value(v).name;
+    result.outputs.push_back(std::move(output));
+  }
+  const double work = work_of(a, options.graph_a) + work_of(b, options.graph_b);
+  const auto samples = make_samples(a, options, 2 * work, result.input_source);
+  EvaluateOptions plain, judge;
+  plain.max_bytes = judge.max_bytes = options.max_bytes;
+  judge.mode.arithmetic = Arithmetic::f64;
+  std::int64_t same_rows = 0, rows = 0, left_range = 0;
+  bool all_good = true, looked = false;
+  for (const Sample& sample : samples) {
+    std::vector<Tensor> inputs_b(sample.inputs.size());
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      const Value& to = graph_b.value(graph_b.inputs[input_at[i]]);
+      const Tensor& from = sample.inputs[i];
+      inputs_b[input_at[i]] = to.dtype == from.dtype ? from : Tensor::of(to.dtype, from.shape, from.numbers());
+    }
+    Outputs o;
+    auto run_a = evaluate(a, options.graph_a, sample.inputs, plain);
+    if (!run_a) {
+      result.note = run_a.error().message;
+      continue;
+    }
+    auto run_b = evaluate(b, options.graph_b, inputs_b, plain);
+    if (!run_b) {
+      result.note = "B cannot be evaluated where A can: " + run_b.error().message;
+      return result;
+    }
+    o.a = std::move(*run_a), o.b = std::move(*run_b);
+    result.evaluated = true;
+    ++result.samples;
+    bool identical = true;
+    for (std::size_t k = 0; k < o.a.size(); ++k) identical = identical && compare_tensors(o.a[k], o.b[output_at[k]]).differing == 0 && o.a[k].shape == o.b[output_at[k]].shape;
+    if (!identical) {
+      if (auto exact = evaluate(a, options.graph_a, sample.inputs, judge)) o.exact_a = std::move(*exact);
+      if (auto exact = evaluate(b, options.graph_b, inputs_b, judge)) o.exact_b = std::move(*exact);
+    }
+    bool good = true;
+    for (std::size_t k = 0; k < o.a.size(); ++k) {
+      const Tensor& x = o.a[k];
+      const Tensor& y = o.b[output_at[k]];
+      OutputComparison& output = result.outputs[k];
+      output.shape = x.shape, output.dtype = x.dtype;
+      const Difference d = compare_tensors(x, y);
+      if (d.differing && (d.nonfinite > 0 || d.max_abs > output.max_abs || output.where.empty()) && d.same_shape && d.worst < x.size())
+        output.where = fmt::format("{}: {} in A, {} in B ({})", element_of(x.shape, d.worst), short_number(x.real_values()[d.worst]), short_number(y.real_values()[d.worst]), sample.text);
+      output.max_abs = std::max(output.max_abs, d.max_abs), output.max_rel = std::max(output.max_rel, d.max_rel), output.max_ulp = std::max(output.max_ulp, d.max_ulp);
+      output.nonfinite += d.nonfinite;
+      const bool fine = acceptable(options, o, k, output_at[k], left_range);
+      output.equal = output.equal && fine;
+      good = good && fine;
+      const auto [same, total] = argmax_rows(x, y);
+      same_rows += same, rows += total;
+      result.max_abs = std::max(result.max_abs, d.max_abs), result.max_rel = std::max(result.max_rel, d.max_rel), result.max_ulp = std::max(result.max_ulp, d.max_ulp);
+    }
+    all_good = all_good && good;
+    if (!good && options.find_layer && !looked) {
+      looked = true;
+      result.first_layer = first_parting(a, b, options, sample.inputs, inputs_b);
+    }
+    if (options.fp16_yardstick && !result.fp16_error) result.fp16_error = own_fp16_error(a, options, sample.inputs, o.a);
+  }
+  if (rows > 0) result.argmax_agreement = static_cast<double>(same_rows) / static_cast<double>(rows);
+  if (left_range > 0) result.note = fmt::format("{} elements leave the range of floats in A on extreme inputs", left_range);
+  result.equal = result.evaluated && all_good && result.interface_differences.empty();
+  return result;
+}
+
+}  // namespace md

@@ -1,0 +1,59 @@
+// Two models compared as a whole: interfaces, then numbers on the same inputs, extremes among them.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/eval/evaluator.h"
+#include "lib/eval/proof.h"
+
+namespace md {
+
+struct CompareOptions {
+  int graph_a = 0, graph_b = 0;  ///< which graphs (tflite: 0 is the main one)
+  int samples = 8;
+  std::uint64_t seed = 1;
+  /// Samples that the user gives, each in the order of A's inputs; empty: generated.
+  std::vector<std::vector<Tensor>> inputs;
+  std::map<std::string, std::pair<double, double>> ranges;  ///< input name -> lo, hi for generated inputs
+  /// How equal they must be: as a rewrite promises ...
+  Exactness exactness = Exactness::rounding;
+  double max_error = 1e-3;  ///< for `bounded`, relative to the largest |output|
+  /// ... or |a - b| <= atol + rtol * |a|, when either is set.
+  std::optional<double> rtol, atol;
+  bool fp16_yardstick = true;  ///< also run A in fp16 storage, to say how much the device's rounding is
+  bool find_layer = true;      ///< where outputs differ, look for the first value with the same name that does
+  std::int64_t max_bytes = std::int64_t{4} << 30;
+};
+
+struct OutputComparison {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::unknown;
+  double max_abs = 0, max_rel = 0, max_ulp = 0;  ///< max_rel: relative to the largest |a| of the sample's tensor
+  std::int64_t nonfinite = 0;                    ///< elements that are NaN or infinite in one model only
+  std::string where;                             ///< "[0,3,1]: 1.25 in A, 1.5 in B (normal, scale 1)", of the largest difference
+  bool equal = true;
+};
+
+struct ModelComparison {
+  bool evaluated = false;
+  std::string note;                            ///< why not evaluated, or what else to know ("3 samples leave the range of floats")
+  std::vector<std::string> interface_differences;  ///< empty: same names, shapes and types
+  std::vector<OutputComparison> outputs;
+  int samples = 0;
+  double max_abs = 0, max_rel = 0, max_ulp = 0;
+  std::optional<double> argmax_agreement;      ///< share of rows with the same largest element; nullopt: no scores
+  std::optional<double> fp16_error;            ///< of A itself, relative to the largest |output|: the yardstick
+  std::string first_layer;                     ///< "\"block/add\" (node 12 ADD): 0.25 of 4 apart", first value that parts; empty: none or not looked for
+  std::string input_source;                    ///< "2 given samples", "random numbers ..."
+  bool equal = false;                          ///< interfaces and numbers
+};
+
+ModelComparison compare_models(const Model& a, const Model& b, const CompareOptions& options);
+
+/// Texts on what differs in names, shapes and types of inputs and outputs.
+std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b);
+
+}  // namespace md

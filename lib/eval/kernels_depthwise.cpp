@@ -1,0 +1,163 @@
+// DEPTHWISE_CONV_2D: every channel has filters of its own.
+#include <array>
+
+#include "lib/eval/contraction.h"
+#include "lib/eval/hybrid.h"
+#include "lib/eval/quantized.h"
+#include "lib/eval/sums.h"
+#include "lib/eval/window.h"
+
+namespace md {
+namespace {
+
+struct Depthwise {
+  std::int64_t batch = 0, channels = 0, multiplier = 1;
+  Window h, w;
+  Activation activation = Activation::none;
+  std::int64_t filters() const { return channels * multiplier; }
+};
+
+/// f(output pixel's offset, pointer to an image, input y and x of the window's corner)
+template <class F>
+void each_pixel(const Depthwise& d, F&& f) {
+  for (std::int64_t n = 0; n < d.batch; ++n)
+    for (std::int64_t y = 0; y < d.h.out; ++y)
+      for (std::int64_t x = 0; x < d.w.out; ++x)
+        f(((n * d.h.out + y) * d.w.out + x) * d.filters(), n * d.h.in * d.w.in * d.channels, y * d.h.stride - d.h.before, x * d.w.stride - d.w.before);
+}
+
+/// f(input pixel's offset, filter tap's offset) for the taps of a window that lie inside the image.
+template <class F>
+void each_tap(const Depthwise& d, std::int64_t y0, std::int64_t x0, F&& f) {
+  for (std::int64_t ky = 0; ky < d.h.kernel; ++ky) {
+    const std::int64_t y = y0 + ky * d.h.dilation;
+    if (y < 0 || y >= d.h.in) continue;
+    for (std::int64_t kx = 0; kx < d.w.kernel; ++kx) {
+      const std::int64_t x = x0 + kx * d.w.dilation;
+      if (x >= 0 && x < d.w.in) f((y * d.w.in + x) * d.channels, (ky * d.w.kernel + kx) * d.filters());
+    }
+  }
+}
+
+template <class T>
+void add_products(T* __restrict__ sums, const T* __restrict__ x, const T* __restrict__ w, std::int64_t channels, std::int64_t multiplier) {
+  if (multiplier == 1) {
+    for (std::int64_t c = 0; c < channels; ++c) sums[c] += x[c] * w[c];
+    return;
+  }
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t m = 0; m < multiplier; ++m) sums[c * multiplier + m] += x[c] * w[c * multiplier + m];
+}
+
+template <class T>
+Status depthwise_float(KernelCall& call, const Depthwise& d, const Tensor& x, const Tensor& w, Tensor& out) {
+  std::span<const T> bias;
+  if (call.has(2)) {
+    if (call.in(2).store() != out.store() || static_cast<std::int64_t>(call.in(2).size()) != d.filters()) return call.bad("the bias does not fit");
+    bias = call.in(2).data<T>();
+  }
+  const T* from = x.data<T>().data();
+  const T* filters = w.data<T>().data();
+  T* to = out.mutable_data<T>().data();
+  const bool in_f16 = call.mode().sums_in_f16();
+  each_pixel(d, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t x0) {
+    T* sums = to + at;
+    std::fill(sums, sums + d.filters(), T(0));
+    each_tap(d, y0, x0, [&](std::int64_t pixel, std::int64_t tap) {
+      add_products(sums, from + image + pixel, filters + tap, d.channels, d.multiplier);
+      if (!in_f16 && !call.options.watch_sums) return;
+      for (std::int64_t c = 0; c < d.filters(); ++c) {
+        if constexpr (sizeof(T) == sizeof(float))
+          if (in_f16) sums[c] = round_to_f16(sums[c], call.mode().saturate);
+        call.watch(static_cast<double>(sums[c]));
+      }
+    });
+    for (std::size_t c = 0; c < bias.size(); ++c) sums[c] += bias[c];
+  });
+  activate<T>(d.activation, out.mutable_data<T>());
+  return {};
+}
+
+template <class X, class W>
+Status depthwise_quantized(KernelCall& call, const Depthwise& d, const Tensor& x, const Tensor& w, Tensor& out) {
+  const auto r = requantization(call, x, w, out, d.filters(), d.activation);
+  if (!r) return tl::make_unexpected(r.error());
+  if (call.has(2) && (call.in(2).is_float() || static_cast<std::int64_t>(call.in(2).size()) != d.filters())) return call.bad("the bias does not fit");
+  const X* from = x.data<X>().data();
+  const W* filters = w.data<W>().data();
+  X* to = out.mutable_data<X>().data();
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(d.filters()));
+  each_pixel(d, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t x0) {
+    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] = call.has(2) ? call.in(2).integer(c) : 0;
+    each_tap(d, y0, x0, [&](std::int64_t pixel, std::int64_t tap) {
+      for (std::size_t c = 0; c < sums.size(); ++c) {
+        const std::int32_t wz = r->weight_zero[r->weight_zero.size() == 1 ? 0 : c];
+        sums[c] += static_cast<std::int64_t>(from[image + pixel + static_cast<std::int64_t>(c) / d.multiplier] - r->in_zero) * (filters[tap + static_cast<std::int64_t>(c)] - wz);
+      }
+    });
+    for (std::size_t c = 0; c < sums.size(); ++c) to[at + static_cast<std::int64_t>(c)] = static_cast<X>(requantize(*r, sums[c], c));
+  });
+  return {};
+}
+
+/// Float activations, integer filters: every image is quantized as a whole, as in the runtime's hybrid kernel.
+Status depthwise_hybrid(KernelCall& call, const Depthwise& d, const Tensor& x, const Tensor& w, Tensor& out) {
+  if (!w.quantization || w.store() != Store::i8) return call.unsupported(fmt::format("with {} weights", name(w.dtype)));
+  if (x.store() == Store::f64) return depthwise_float<double>(call, d, x, real_weights(w, true), out);
+  if (call.mode().is_f16()) return depthwise_float<float>(call, d, x, real_weights(w, false), out);
+  const std::size_t image_size = d.batch ? x.size() / static_cast<std::size_t>(d.batch) : 0;
+  const std::int8_t* filters = w.data<std::int8_t>().data();
+  const auto& scales = w.quantization->scale;
+  std::vector<DynamicRow> images;
+  for (std::int64_t n = 0; n < d.batch; ++n) images.push_back(quantize_row(x.data<float>().data() + static_cast<std::size_t>(n) * image_size, image_size));
+  float* to = out.mutable_data<float>().data();
+  std::vector<std::int32_t> sums(static_cast<std::size_t>(d.filters()));
+  each_pixel(d, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t x0) {
+    const DynamicRow& row = images[image_size ? static_cast<std::size_t>(image) / image_size : 0];
+    std::fill(sums.begin(), sums.end(), 0);
+    each_tap(d, y0, x0, [&](std::int64_t pixel, std::int64_t tap) {
+      for (std::size_t c = 0; c < sums.size(); ++c)
+        sums[c] += (row.stored[static_cast<std::size_t>(pixel) + c / static_cast<std::size_t>(d.multiplier)] - row.zero) * filters[tap + static_cast<std::int64_t>(c)];
+    });
+    for (std::size_t c = 0; c < sums.size(); ++c) {
+      const float bias = call.has(2) ? call.in(2).data<float>()[c] : 0.0f;
+      to[at + static_cast<std::int64_t>(c)] = static_cast<float>(sums[c]) * row.scale * scales[scales.size() == 1 ? 0 : std::min(c, scales.size() - 1)] + bias;
+    }
+  });
+  activate<float>(d.activation, out.mutable_data<float>());
+  return {};
+}
+
+Status depthwise_conv_2d(KernelCall& call) {
+  if (auto ok = call.need(2); !ok) return ok;
+  const Tensor& x = call.in(0);
+  const Tensor& w = call.in(1);
+  const auto activation = fused_activation(call.attrs());
+  if (!activation) return call.unsupported("with this fused activation");
+  if (x.rank() != 4 || w.rank() != 4 || w.shape[0] != 1 || x.shape[3] < 1 || w.shape[3] % x.shape[3]) return call.bad(fmt::format("input {} and filter {} do not fit", shape_text(x.shape), shape_text(w.shape)));
+  const auto both = windows(call.attrs(), x.shape, w.shape[1], w.shape[2], true);
+  if (!both) return call.bad("impossible strides, dilations or padding");
+  const Depthwise d{x.shape[0], x.shape[3], w.shape[3] / x.shape[3], both->first, both->second, *activation};
+  auto out = call.make_output(0, {d.batch, d.h.out, d.w.out, d.filters()});
+  if (!out) return tl::make_unexpected(out.error());
+  Status done;
+  if (x.store() == Store::f32 && w.store() == Store::f32 && out->store() == Store::f32) done = depthwise_float<float>(call, d, x, w, *out);
+  else if (x.store() == Store::f64 && w.store() == Store::f64 && out->store() == Store::f64) done = depthwise_float<double>(call, d, x, w, *out);
+  else if (x.is_float() && out->is_float()) done = depthwise_hybrid(call, d, x, w, *out);
+  else if (x.store() == Store::i8 && w.store() == Store::i8 && out->store() == Store::i8) done = depthwise_quantized<std::int8_t, std::int8_t>(call, d, x, w, *out);
+  else if (x.store() == Store::u8 && w.store() == Store::u8 && out->store() == Store::u8) done = depthwise_quantized<std::uint8_t, std::uint8_t>(call, d, x, w, *out);
+  else if (x.store() == Store::i16 && w.store() == Store::i8 && out->store() == Store::i16) done = depthwise_quantized<std::int16_t, std::int8_t>(call, d, x, w, *out);
+  else return call.unsupported(fmt::format("on {} and {}", name(x.dtype), name(w.dtype)));
+  if (!done) return done;
+  call.outputs[0] = std::move(*out);
+  return {};
+}
+
+}  // namespace
+
+std::span<const KernelEntry> depthwise_kernels() {
+  static const std::array rows = {KernelEntry{"DEPTHWISE_CONV_2D", depthwise_conv_2d}};
+  return rows;
+}
+
+}  // namespace md
