@@ -98,50 +98,105 @@ std::pair<std::int64_t, std::int64_t> argmax_rows(const Tensor& a, const Tensor&
   return {same, rows};
 }
 
-/// Outputs of one sample in every arithmetic that the verdict needs.
+/// Outputs of one sample, in A's order.
 struct Outputs {
-  std::vector<Tensor> a, b, exact_a, exact_b;
+  std::vector<Tensor> a, b;
+  std::vector<Tensor> exact;  ///< A in double; empty when not needed
 };
 
-bool acceptable(const CompareOptions& options, const Outputs& o, std::size_t k, std::size_t b_at, std::int64_t& left_range) {
+bool identical(const Outputs& o) {
+  for (std::size_t k = 0; k < o.a.size(); ++k)
+    if (o.a[k].shape != o.b[k].shape || compare_tensors(o.a[k], o.b[k]).differing > 0) return false;
+  return true;
+}
+
+/// Whether output k may be as it is; counts elements where A itself leaves the range of floats.
+bool acceptable(const CompareOptions& options, const Outputs& o, std::size_t k, std::int64_t& left_range) {
   const Tensor& p = o.a[k];
-  const Tensor& q = o.b[b_at];
+  const Tensor& q = o.b[k];
   if (p.shape != q.shape) return false;
   const auto x = p.real_values(), y = q.real_values();
-  const auto exact = k < o.exact_a.size() ? o.exact_a[k].real_values() : std::vector<double>{};
-  const auto exact_b = b_at < o.exact_b.size() ? o.exact_b[b_at].real_values() : std::vector<double>{};
+  const auto exact = k < o.exact.size() ? o.exact[k].real_values() : std::vector<double>{};
   double largest = 0, own_error = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (std::isfinite(x[i])) largest = std::max(largest, std::abs(x[i]));
     if (i < exact.size() && std::isfinite(x[i]) && std::isfinite(exact[i])) own_error = std::max(own_error, std::abs(x[i] - exact[i]));
   }
   const double step = !p.is_float() && p.quantization ? static_cast<double>(p.quantization->scale[0]) * 1.0001 : 0;
-  bool good = true;
+  const bool stated = options.rtol || options.atol;
+  const double relative = options.exactness == Exactness::bounded ? options.max_error : 1e-5;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-    const bool finite = std::isfinite(x[i]) && std::isfinite(y[i]);
-    // Where A itself leaves the range of floats, B may do better or leave it another way.
-    if (!std::isfinite(x[i]) && options.exactness != Exactness::exact) {
-      ++left_range;
-      continue;
-    }
-    if (!std::isfinite(x[i]) && i < exact.size() && std::isfinite(exact[i]) && std::abs(y[i] - exact[i]) <= 1e-5 * std::abs(exact[i])) {
-      ++left_range;
-      continue;
-    }
     const double apart = std::abs(x[i] - y[i]);
-    if (options.rtol || options.atol) {
-      if (finite && apart <= options.atol.value_or(0) + options.rtol.value_or(0) * std::abs(x[i])) continue;
-    } else if (options.exactness == Exactness::rounding) {
-      if (finite && apart <= 1e-5 * largest + 8 * own_error + step) continue;
-      if (finite && i < exact_b.size() && i < exact.size() && std::abs(exact_b[i] - exact[i]) <= 1e-6 * largest && std::abs(y[i] - exact[i]) <= 1e-5 * largest + 8 * own_error) continue;
-    } else if (options.exactness == Exactness::bounded) {
-      if (finite && apart <= options.max_error * largest + 8 * own_error + step) continue;
+    if (!std::isfinite(x[i])) {
+      // B may do better than A, or (unless every bit was promised) leave the range another way.
+      const bool better = i < exact.size() && std::isfinite(exact[i]) && std::abs(y[i] - exact[i]) <= 1e-5 * std::abs(exact[i]);
+      if (!better && options.exactness == Exactness::exact && !stated) return false;
+      ++left_range;
+      continue;
     }
-    good = false;
+    if (!std::isfinite(y[i])) return false;
+    if (stated ? apart > options.atol.value_or(0) + options.rtol.value_or(0) * std::abs(x[i])
+               : options.exactness == Exactness::exact || apart > relative * largest + 8 * own_error + step)
+      return false;
   }
-  return good;
+  return true;
 }
+
+std::vector<OutputComparison> named_outputs(const Graph& graph) {
+  std::vector<OutputComparison> outputs;
+  for (const ValueId v : graph.outputs) {
+    OutputComparison output;
+    output.name = graph.value(v).name;
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+/// Collects the samples into the result.
+class Tally {
+ public:
+  Tally(ModelComparison& result, const CompareOptions& options) : result_(result), options_(options) {}
+
+  /// False when an output of this sample differs more than it may.
+  bool add(const Outputs& o, const std::string& text) {
+    result_.evaluated = true;
+    ++result_.samples;
+    bool good = true;
+    for (std::size_t k = 0; k < o.a.size(); ++k) {
+      const Tensor& x = o.a[k];
+      const Tensor& y = o.b[k];
+      OutputComparison& output = result_.outputs[k];
+      output.shape = x.shape, output.dtype = x.dtype;
+      const Difference d = compare_tensors(x, y);
+      if (d.differing && (d.nonfinite > 0 || d.max_abs > output.max_abs || output.where.empty()) && d.same_shape && d.worst < x.size())
+        output.where = fmt::format("{}: {} in A, {} in B ({})", element_of(x.shape, d.worst), short_number(x.real_values()[d.worst]), short_number(y.real_values()[d.worst]), text);
+      if (!d.same_shape) output.where = fmt::format("shape {} in A, {} in B", shape_text(x.shape), shape_text(y.shape));
+      output.max_abs = std::max(output.max_abs, d.max_abs), output.max_rel = std::max(output.max_rel, d.max_rel), output.max_ulp = std::max(output.max_ulp, d.max_ulp);
+      output.nonfinite += d.nonfinite;
+      const bool fine = acceptable(options_, o, k, left_range_);
+      output.equal = output.equal && fine;
+      good = good && fine;
+      const auto [same, total] = argmax_rows(x, y);
+      same_rows_ += same, rows_ += total;
+      result_.max_abs = std::max(result_.max_abs, d.max_abs), result_.max_rel = std::max(result_.max_rel, d.max_rel), result_.max_ulp = std::max(result_.max_ulp, d.max_ulp);
+    }
+    all_good_ = all_good_ && good;
+    return good;
+  }
+
+  void finish() {
+    if (rows_ > 0) result_.argmax_agreement = static_cast<double>(same_rows_) / static_cast<double>(rows_);
+    if (left_range_ > 0) result_.note = fmt::format("{} elements leave the range of floats in A on extreme inputs", left_range_);
+    result_.equal = result_.evaluated && all_good_ && result_.interface_differences.empty();
+  }
+
+ private:
+  ModelComparison& result_;
+  const CompareOptions& options_;
+  std::int64_t same_rows_ = 0, rows_ = 0, left_range_ = 0;
+  bool all_good_ = true;
+};
 
 /// Runs A keeping named values, then B against them.
 std::string first_parting(const Model& a, const Model& b, const CompareOptions& options, const std::vector<Tensor>& inputs, const std::vector<Tensor>& inputs_b) {
@@ -228,18 +283,16 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
       return result;
     }
   const auto input_at = matched(graph_a, graph_a.inputs, graph_b, graph_b.inputs), output_at = matched(graph_a, graph_a.outputs, graph_b, graph_b.outputs);
-  for (const ValueId v : graph_a.outputs) {
-    OutputComparison output;
-    output.name = graph_a.value(v).name;
-    result.outputs.push_back(std::move(output));
-  }
+  result.outputs = named_outputs(graph_a);
   const double work = work_of(a, options.graph_a) + work_of(b, options.graph_b);
   const auto samples = make_samples(a, options, 2 * work, result.input_source);
   EvaluateOptions plain, judge;
   plain.max_bytes = judge.max_bytes = options.max_bytes;
   judge.mode.arithmetic = Arithmetic::f64;
-  std::int64_t same_rows = 0, rows = 0, left_range = 0;
-  bool all_good = true, looked = false;
+  Tally tally(result, options);
+  bool looked = false;
+  EvaluateOptions other = plain;
+  other.mode = options.mode_b;
   for (const Sample& sample : samples) {
     std::vector<Tensor> inputs_b(sample.inputs.size());
     for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
@@ -253,48 +306,51 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
       result.note = run_a.error().message;
       continue;
     }
-    auto run_b = evaluate(b, options.graph_b, inputs_b, plain);
+    auto run_b = evaluate(b, options.graph_b, inputs_b, other);
     if (!run_b) {
       result.note = "B cannot be evaluated where A can: " + run_b.error().message;
       return result;
     }
-    o.a = std::move(*run_a), o.b = std::move(*run_b);
-    result.evaluated = true;
-    ++result.samples;
-    bool identical = true;
-    for (std::size_t k = 0; k < o.a.size(); ++k) identical = identical && compare_tensors(o.a[k], o.b[output_at[k]]).differing == 0 && o.a[k].shape == o.b[output_at[k]].shape;
-    if (!identical) {
-      if (auto exact = evaluate(a, options.graph_a, sample.inputs, judge)) o.exact_a = std::move(*exact);
-      if (auto exact = evaluate(b, options.graph_b, inputs_b, judge)) o.exact_b = std::move(*exact);
+    o.a = std::move(*run_a);
+    for (const std::size_t at : output_at) o.b.push_back((*run_b)[at]);
+    if (!identical(o)) {
+      if (auto exact = evaluate(a, options.graph_a, sample.inputs, judge)) o.exact = std::move(*exact);
     }
-    bool good = true;
-    for (std::size_t k = 0; k < o.a.size(); ++k) {
-      const Tensor& x = o.a[k];
-      const Tensor& y = o.b[output_at[k]];
-      OutputComparison& output = result.outputs[k];
-      output.shape = x.shape, output.dtype = x.dtype;
-      const Difference d = compare_tensors(x, y);
-      if (d.differing && (d.nonfinite > 0 || d.max_abs > output.max_abs || output.where.empty()) && d.same_shape && d.worst < x.size())
-        output.where = fmt::format("{}: {} in A, {} in B ({})", element_of(x.shape, d.worst), short_number(x.real_values()[d.worst]), short_number(y.real_values()[d.worst]), sample.text);
-      output.max_abs = std::max(output.max_abs, d.max_abs), output.max_rel = std::max(output.max_rel, d.max_rel), output.max_ulp = std::max(output.max_ulp, d.max_ulp);
-      output.nonfinite += d.nonfinite;
-      const bool fine = acceptable(options, o, k, output_at[k], left_range);
-      output.equal = output.equal && fine;
-      good = good && fine;
-      const auto [same, total] = argmax_rows(x, y);
-      same_rows += same, rows += total;
-      result.max_abs = std::max(result.max_abs, d.max_abs), result.max_rel = std::max(result.max_rel, d.max_rel), result.max_ulp = std::max(result.max_ulp, d.max_ulp);
-    }
-    all_good = all_good && good;
+    const bool good = tally.add(o, sample.text);
     if (!good && options.find_layer && !looked) {
       looked = true;
       result.first_layer = first_parting(a, b, options, sample.inputs, inputs_b);
     }
     if (options.fp16_yardstick && !result.fp16_error) result.fp16_error = own_fp16_error(a, options, sample.inputs, o.a);
   }
-  if (rows > 0) result.argmax_agreement = static_cast<double>(same_rows) / static_cast<double>(rows);
-  if (left_range > 0) result.note = fmt::format("{} elements leave the range of floats in A on extreme inputs", left_range);
-  result.equal = result.evaluated && all_good && result.interface_differences.empty();
+  tally.finish();
+  return result;
+}
+
+ModelComparison compare_outputs(const Model& a, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const CompareOptions& options) {
+  ModelComparison result;
+  const Graph& graph = a.graphs[static_cast<std::size_t>(options.graph_a)];
+  result.outputs = named_outputs(graph);
+  result.input_source = "1 given sample";
+  EvaluateOptions plain, judge;
+  plain.max_bytes = judge.max_bytes = options.max_bytes;
+  judge.mode.arithmetic = Arithmetic::f64;
+  auto run = evaluate(a, options.graph_a, inputs, plain);
+  if (!run) {
+    result.note = run.error().message;
+    return result;
+  }
+  if (run->size() != outputs.size()) {
+    result.note = "the numbers of outputs differ";
+    return result;
+  }
+  Outputs o{std::move(*run), outputs, {}};
+  if (!identical(o))
+    if (auto exact = evaluate(a, options.graph_a, inputs, judge)) o.exact = std::move(*exact);
+  Tally tally(result, options);
+  tally.add(o, "given sample");
+  if (options.fp16_yardstick) result.fp16_error = own_fp16_error(a, options, inputs, o.a);
+  tally.finish();
   return result;
 }
 

@@ -22,6 +22,7 @@ struct CompareOptions {
   double max_error = 1e-3;  ///< for `bounded`, relative to the largest |output|
   /// ... or |a - b| <= atol + rtol * |a|, when either is set.
   std::optional<double> rtol, atol;
+  NumericMode mode_b;       ///< how B is computed: f16_storage shows it as an fp16 device would
   bool fp16_yardstick = true;  ///< also run A in fp16 storage, to say how much the device's rounding is
   bool find_layer = true;      ///< where outputs differ, look for the first value with the same name that does
   std::int64_t max_bytes = std::int64_t{4} << 30;
@@ -52,6 +53,9 @@ struct ModelComparison {
 };
 
 ModelComparison compare_models(const Model& a, const Model& b, const CompareOptions& options);
+
+/// A evaluated on `inputs` against outputs that were computed elsewhere (a device, a runner), in the order of A's outputs.
+ModelComparison compare_outputs(const Model& a, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const CompareOptions& options);
 
 /// Texts on what differs in names, shapes and types of inputs and outputs.
 std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b);

@@ -2,6 +2,7 @@
 
 #include "lib/eval/gemm.h"
 #include "lib/eval/quantized.h"
+#include "lib/eval/requantize.h"
 #include "lib/eval/sums.h"
 
 namespace md {
@@ -32,8 +33,12 @@ Result<Requantization> requantization(KernelCall& call, const Tensor& in, const 
   const auto& zeros = weights.quantization->zero_point;
   if (scales.size() != 1 && static_cast<std::int64_t>(scales.size()) != channels) return call.bad(fmt::format("{} weight scales for {} channels", scales.size(), channels));
   Requantization r;
+  r.integer_scaling = in.store() == Store::i16;
   r.in_zero = affine(in).zero, r.out_zero = affine(out).zero;
-  for (const float s : scales) r.scale.push_back(static_cast<double>(affine(in).scale) * static_cast<double>(s) / static_cast<double>(affine(out).scale));
+  for (const float s : scales) {
+    const float in_scale = affine(in).scale, out_scale = affine(out).scale;
+    r.scale.push_back(r.integer_scaling ? static_cast<double>(in_scale) * static_cast<double>(s) / static_cast<double>(out_scale) : static_cast<double>(in_scale * s / out_scale));
+  }
   for (std::size_t i = 0; i < scales.size(); ++i) r.weight_zero.push_back(zeros.empty() ? 0 : static_cast<std::int32_t>(zeros[zeros.size() == 1 ? 0 : std::min(i, zeros.size() - 1)]));
   std::tie(r.low, r.high) = with_store(out.store(), [&](auto zero) -> std::pair<std::int32_t, std::int32_t> {
     using T = decltype(zero);
@@ -44,9 +49,12 @@ Result<Requantization> requantization(KernelCall& call, const Tensor& in, const 
 }
 
 std::int32_t requantize(const Requantization& r, std::int64_t accumulator, std::size_t channel) {
-  const Multiplier m = quantize_multiplier(r.scale[r.scale.size() == 1 ? 0 : channel]);
-  const std::int64_t shifted = static_cast<std::int64_t>(rescale(saturate_to<std::int32_t>(accumulator), m)) + r.out_zero;
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(shifted, r.low, r.high));
+  const double scale = r.scale[r.scale.size() == 1 ? 0 : channel];
+  if (r.integer_scaling) {  // 16-bit activations have no float kernels
+    const std::int64_t shifted = static_cast<std::int64_t>(rescale(accumulator, quantize_multiplier(scale))) + r.out_zero;
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(shifted, r.low, r.high));
+  }
+  return scale_accumulator(accumulator, static_cast<float>(scale), r.out_zero, r.low, r.high);
 }
 
 }  // namespace md

@@ -15,6 +15,7 @@ void contract(KernelCall& call, const T* a, const T* b, std::span<const T> bias,
 /// Quantized: accumulators of (a - a_zero) * (b - b_zero[j]), then per output channel rescaled, shifted and clamped.
 struct Requantization {
   std::vector<double> scale;  ///< one, or one an output channel: in_scale * weight_scale / out_scale
+  bool integer_scaling = false;  ///< fixed-point arithmetic instead of float
   std::int32_t in_zero = 0, out_zero = 0, low = 0, high = 0;
   std::vector<std::int32_t> weight_zero;  ///< one, or one an output channel
 };

@@ -4,6 +4,7 @@
 #include "lib/eval/broadcast.h"
 #include "lib/eval/kernel.h"
 #include "lib/eval/quantized.h"
+#include "lib/eval/requantize.h"
 #include "lib/eval/wrap.h"
 
 namespace md {
@@ -94,8 +95,8 @@ void compute(const Tensor& a, const Tensor& b, Tensor& out) {
   broadcast_binary<T, T>(a.data<T>(), a.shape, b.data<T>(), b.shape, out.mutable_data<T>(), out.shape, [](T x, T y) { return F::of(x, y); });
 }
 
-/// Through real values, one rounding at the end; what the runtime does up to its fixed-point arithmetic, which ADD, SUB
-/// and MUL reproduce exactly (below).
+/// Through real values, one rounding at the end: what the runtime does up to its fixed-point arithmetic. ADD, SUB and MUL
+/// (below) reproduce that exactly.
 template <class F>
 Status quantized_by_value(KernelCall& call, const Tensor& a, const Tensor& b, Tensor& out) {
   if (!per_tensor(a) || !per_tensor(b) || !per_tensor(out)) return call.unsupported("on tensors quantized per channel");
@@ -113,11 +114,11 @@ Status quantized_by_value(KernelCall& call, const Tensor& a, const Tensor& b, Te
   return call.unsupported(fmt::format("on quantized {}", name(out.dtype)));
 }
 
-/// ADD and SUB on i8, u8, i16 (not power-of-two scales): both operands rescaled to twice the larger scale, left_shift bits up.
-template <class T>
-void quantized_sum(const Tensor& a, const Tensor& b, Tensor& out, bool subtract, Activation activation) {
+/// ADD and SUB on 16-bit activations: both operands rescaled to twice the larger scale, 15 bits up.
+void fixed_point_sum(const Tensor& a, const Tensor& b, Tensor& out, bool subtract, Activation activation) {
+  using T = std::int16_t;
   const Affine qa = affine(a), qb = affine(b), qo = affine(out);
-  const int left = sizeof(T) == 2 ? 15 : 20;
+  constexpr int left = 15;
   const double twice = 2.0 * static_cast<double>(std::max(qa.scale, qb.scale));
   const Multiplier ma = quantize_multiplier(static_cast<double>(qa.scale) / twice), mb = quantize_multiplier(static_cast<double>(qb.scale) / twice);
   const Multiplier mo = quantize_multiplier(twice / ((1 << left) * static_cast<double>(qo.scale)));
@@ -131,13 +132,25 @@ void quantized_sum(const Tensor& a, const Tensor& b, Tensor& out, bool subtract,
 }
 
 template <class T>
-void quantized_product(const Tensor& a, const Tensor& b, Tensor& out, Activation activation) {
-  const Affine qa = affine(a), qb = affine(b), qo = affine(out);
-  const Multiplier m = quantize_multiplier(static_cast<double>(qa.scale) * static_cast<double>(qb.scale) / static_cast<double>(qo.scale));
+void quantized_sum(const Tensor& a, const Tensor& b, Tensor& out, bool subtract, Activation activation) {
+  const Affine qo = affine(out);
+  const QuantizedSum sum(affine(a), affine(b), qo, subtract);
   const auto [low, high] = activation_bounds<T>(activation, qo);
   broadcast_binary<T, T>(a.data<T>(), a.shape, b.data<T>(), b.shape, out.mutable_data<T>(), out.shape, [&, lo = low, hi = high](T x, T y) {
-    const std::int32_t raw = rescale(static_cast<std::int32_t>((x - qa.zero) * (y - qb.zero)), m) + qo.zero;
-    return static_cast<T>(std::clamp(raw, lo, hi));
+    return static_cast<T>(std::clamp<std::int64_t>(sum.of(x, y) + qo.zero, lo, hi));
+  });
+}
+
+template <class T>
+void quantized_product(const Tensor& a, const Tensor& b, Tensor& out, Activation activation) {
+  const Affine qa = affine(a), qb = affine(b), qo = affine(out);
+  const auto [low, high] = activation_bounds<T>(activation, qo);
+  const float scale = qa.scale * qb.scale / qo.scale;
+  const Multiplier m = quantize_multiplier(static_cast<double>(qa.scale) * static_cast<double>(qb.scale) / static_cast<double>(qo.scale));
+  broadcast_binary<T, T>(a.data<T>(), a.shape, b.data<T>(), b.shape, out.mutable_data<T>(), out.shape, [&, lo = low, hi = high](T x, T y) {
+    const std::int64_t product = static_cast<std::int64_t>(x - qa.zero) * (y - qb.zero);
+    if constexpr (sizeof(T) == 2) return static_cast<T>(std::clamp(rescale(saturate_to<std::int32_t>(product), m) + qo.zero, lo, hi));
+    else return static_cast<T>(scale_accumulator(product, scale, qo.zero, lo, hi));
   });
 }
 
@@ -152,7 +165,8 @@ Status quantized_binary(KernelCall& call, const Tensor& a, const Tensor& b, Tens
       if constexpr (sizeof(T) > 2) {
         return call.unsupported(fmt::format("on quantized {}", name(out.dtype)));
       } else {
-        if constexpr (sum) quantized_sum<T>(a, b, out, std::is_same_v<F, Sub>, activation);
+        if constexpr (sum && sizeof(T) == 2) fixed_point_sum(a, b, out, std::is_same_v<F, Sub>, activation);
+        else if constexpr (sum) quantized_sum<T>(a, b, out, std::is_same_v<F, Sub>, activation);
         else quantized_product<T>(a, b, out, activation);
         return {};
       }

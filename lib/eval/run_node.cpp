@@ -13,6 +13,14 @@ void round_in_place(Tensor& tensor, bool saturate) {
   for (float& v : tensor.mutable_data<float>()) v = round_to_f16(v, saturate);
 }
 
+/// Tensors of a 16-bit type hold what that type can hold, in every mode but the judge's.
+void round_to_type(Tensor& tensor, const NumericMode& mode) {
+  if (tensor.store() != Store::f32 || !tensor.writable()) return;
+  if (mode.is_f16() || tensor.dtype == DType::f16) round_in_place(tensor, mode.is_f16() && mode.saturate);
+  else if (tensor.dtype == DType::bf16)
+    for (float& v : tensor.mutable_data<float>()) v = bfloat_to_float(float_to_bfloat(v));
+}
+
 }  // namespace
 
 float round_to_f16(float value, bool saturate) {
@@ -46,7 +54,7 @@ Result<NodeRun> finish_node(const KernelEntry& entry, KernelCall& call) {
     if (call.node.outputs[i] == none_id) continue;
     if (t.empty()) return fail(Error::Kind::internal, fmt::format("{} (node {}): output {} was not computed", call.node.op, call.id, i));
     // A tensor that shares its elements was rounded when they were made.
-    if (call.mode().is_f16() && t.store() == Store::f32 && entry.moved_operands == 0 && t.writable()) round_in_place(t, call.mode().saturate);
+    if (entry.moved_operands == 0) round_to_type(t, call.mode());
   }
   return NodeRun{std::move(call.outputs), call.largest_sum};
 }
