@@ -51,6 +51,7 @@ class Run {
     report_inputs();
     if (request_.document) examine(request_.document->model());
     explain_log();
+    drop_repeated_predictions();
     finish();
     return std::move(outcome_);
   }
@@ -129,6 +130,7 @@ class Run {
     if (out_.prediction && outcome_.edited) out_.prediction->after_verdict = name(predictions.front().verdict);
     mark_mended();
     mark_causes();
+    adopt_records(predictions, *model);
     collect_unexplained_predictions(predictions);
   }
 
@@ -208,6 +210,40 @@ class Run {
     }
   }
 
+  /// Records whose nodes lie in the site of another rule's finding: one rewrite often removes several complaints. A mended
+  /// site adopts only what is really gone.
+  void adopt_records(const std::vector<Prediction>& predictions, const Model& now) {
+    std::set<std::string> still_predicted;
+    for (const Prediction& prediction : predictions)
+      for (const PredictedRecord& record : prediction.records) still_predicted.insert(record.text);
+    std::set<int> explained;
+    for (const Tracked& tracked : tracked_) explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
+    for (std::size_t i = 0; i < evidence_.size(); ++i) {
+      const LogEvidence& item = evidence_[i];
+      if (item.record->benign || item.nodes.empty() || explained.contains(static_cast<int>(i))) continue;
+      const bool gone = item.attribution == Attribution::exact && !still_predicted.contains(std::string(item.record->headline()));
+      const bool removed = std::none_of(item.nodes.begin(), item.nodes.end(), [&](const NodePlace& place) {
+        return now.graphs[static_cast<std::size_t>(place.graph)].is_live(place.node);
+      });
+      for (Tracked& tracked : tracked_) {
+        if (tracked.finding.state != "matched" || !holds_one_of(tracked, item.nodes)) continue;
+        if (!tracked.finding.open() && !gone && !removed) continue;
+        if (tracked.finding.open() && !holds_all_of(tracked, item.nodes)) continue;
+        tracked.finding.log.push_back(static_cast<int>(i));
+        break;
+      }
+    }
+  }
+
+  static bool holds_one_of(const Tracked& tracked, const std::set<NodePlace>& places) {
+    return std::any_of(tracked.nodes.begin(), tracked.nodes.end(), [&](NodeId id) { return places.contains({tracked.graph, id}); });
+  }
+  static bool holds_all_of(const Tracked& tracked, const std::set<NodePlace>& places) {
+    return std::all_of(places.begin(), places.end(), [&](const NodePlace& place) {
+      return place.graph == tracked.graph && std::find(tracked.nodes.begin(), tracked.nodes.end(), place.node) != tracked.nodes.end();
+    });
+  }
+
   void collect_unexplained_predictions(const std::vector<Prediction>& predictions) {
     std::set<NodePlace> open;
     for (const Tracked& tracked : tracked_)
@@ -216,7 +252,8 @@ class Run {
     std::set<std::string> texts;
     for (const Prediction& prediction : predictions)
       for (const PredictedRecord& record : prediction.records) {
-        if (record.hidden || open.contains({record.graph, record.node})) continue;
+        // "DEQUANTIZE: " without a reason is a consequence of the other refusals, never a failure of its own.
+        if (record.hidden || record.text.ends_with(": ") || open.contains({record.graph, record.node})) continue;
         if (left_out_on_purpose(index_.hits(record.text))) continue;
         texts.insert(record.text);
       }
@@ -246,6 +283,13 @@ class Run {
       const std::size_t count = request_.document ? 1 : item.rules.size();
       for (std::size_t r = 0; r < count; ++r) advise(*item.rules[r], item, index);
     }
+  }
+
+  /// What the log says and nothing explains is predicted as well: once is enough.
+  void drop_repeated_predictions() {
+    std::set<std::string_view> said;
+    for (const int index : out_.unexplained) said.insert(evidence_[static_cast<std::size_t>(index)].record->headline());
+    std::erase_if(out_.unexplained_predictions, [&](const std::string& text) { return said.contains(text); });
   }
 
   void advise(const Rule& rule, const LogEvidence& item, int index) {

@@ -1,0 +1,237 @@
+// check, fix and log: run the engine over the inputs, write what was asked for, print one report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "app/baseline.h"
+#include "app/commands.h"
+#include "app/graph_diff.h"
+#include "app/inputs.h"
+#include "app/terminal.h"
+#include "lib/base/nearest.h"
+#include "lib/base/sha256.h"
+#include "lib/diagnose/diagnose.h"
+#include "lib/diagnose/output.h"
+#include "lib/edit/changes.h"
+#include "lib/report/report.h"
+
+namespace md::app {
+namespace {
+
+/// What all models of one run share.
+struct Session {
+  const Options& options;
+  std::string command;
+  bool apply = false;
+  RuleBook rules;
+  std::vector<Log> logs;
+  std::optional<Severity> fail_on;
+  std::optional<Baseline> baseline;
+};
+
+struct ModelRun {
+  Diagnosis diagnosis;
+  std::string diff;  ///< --diff: what the fixes change in the graph
+};
+
+Result<std::optional<Severity>> parse_fail_on(const std::string& word) {
+  if (word == "never") return std::optional<Severity>();
+  for (const Severity severity : {Severity::note, Severity::perf, Severity::silent, Severity::fatal})
+    if (name(severity) == word) return std::optional<Severity>(severity);
+  return usage_error(fmt::format("--fail-on {}: expected fatal, silent, perf, note or never", word));
+}
+
+Diagnosis failed(const Session& session, const std::string& path, const Error& error) {
+  Diagnosis diagnosis;
+  diagnosis.command = session.command;
+  diagnosis.rules_version = session.rules.version();
+  const bool names_it = path.empty() || error.message.find(path) != std::string::npos;
+  const char* code = error.kind == Error::Kind::usage ? "usage" : error.kind == Error::Kind::check ? "check" : error.kind == Error::Kind::internal ? "internal"
+                     : error.kind == Error::Kind::unsupported ? "unsupported" : "input";
+  fail_run(diagnosis, exit_code(error), code, names_it ? error.message : path + ": " + error.message);
+  return diagnosis;
+}
+
+DiagnoseRequest request_for(const Session& session, const Document* document, const std::string& path) {
+  const Options& options = session.options;
+  DiagnoseRequest request;
+  request.document = document;
+  request.model_path = path;
+  request.logs = session.logs;
+  request.targets = options.targets;
+  request.rules = &session.rules;
+  request.command = session.command;
+  DiagnoseOptions& to = request.options;
+  to.apply = session.apply;
+  to.unsafe_fixes = options.unsafe_fixes, to.exact_only = options.exact_only, to.require_proof = options.require_proof;
+  to.thorough = options.thorough;
+  to.max_error = options.max_error, to.samples = options.samples, to.seed = options.seed;
+  to.select = options.select, to.ignore = options.ignore, to.symptoms = options.symptoms;
+  to.fail_on = session.fail_on;
+  return request;
+}
+
+std::string_view fail_on_word(const Session& session) { return session.fail_on ? name(*session.fail_on) : std::string_view("never"); }
+
+/// The file that was written holds exactly the edited graph.
+Status accept_written(const Model& edited, const Document& written) {
+  if (const auto difference = same_structure(edited, written.model()))
+    return fail(Error::Kind::check, "the written file differs from what was meant: " + *difference);
+  return {};
+}
+
+/// Writes the model (when there is something to write) and the diagnosis beside it.
+void write_outputs(const Session& session, const Document& document, const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
+  if (session.options.dry_run) return;
+  const bool write = edited.has_value() || (plan.named && !plan.in_place);
+  if (write) {
+    const Model& model = edited ? *edited : document.model();
+    auto output = write_model(document, model, plan, [&](const Document& written) { return accept_written(model, written); });
+    if (output) diagnosis.output = std::move(*output);
+    else fail_run(diagnosis, exit_code(output.error()), output.error().kind == Error::Kind::check ? "check" : "write", output.error().message);
+  }
+  if (!write && diagnosis.findings.empty() && diagnosis.unexplained.empty() && diagnosis.unexplained_predictions.empty()) return;
+  if (auto status = write_text(plan.diagnosis_path, render(std::span(&diagnosis, 1), ReportFormat::json)); !status)
+    fail_run(diagnosis, exit_code(status.error()), "write", status.error().message);
+}
+
+ModelRun run_model(const Session& session, const std::string& path) {
+  const Options& options = session.options;
+  ModelRun run;
+  OutputPlan plan;
+  if (session.apply) {
+    if (path == "-" && options.output.empty() && !options.dry_run)
+      return {failed(session, path, {Error::Kind::usage, "a model from standard input needs -o OUT"}), ""};
+    auto planned = plan_output(path, options.output, options.in_place);
+    if (!planned) return {failed(session, path, planned.error()), ""};
+    plan = std::move(*planned);
+  }
+  auto file = open_input(path);
+  if (!file) return {failed(session, path, file.error()), ""};
+  auto document = open_document(*file);
+  if (!document) return {failed(session, path, document.error()), ""};
+  if (session.apply && !options.dry_run)
+    if (auto status = check_output(plan, options.force); !status) return {failed(session, plan.model_path, status.error()), ""};
+
+  DiagnoseRequest request = request_for(session, document->get(), path);
+  const WriteCapability capability = (*document)->capability();
+  if (session.apply && !capability.can_write) request.options.apply = false;
+  auto outcome = diagnose(request);
+  if (!outcome) return {failed(session, path, outcome.error()), ""};
+  run.diagnosis = std::move(outcome->diagnosis);
+  if (session.apply && !capability.can_write) run.diagnosis.notes.push_back("this file cannot be rewritten: " + capability.reason);
+  if (options.hash && run.diagnosis.model) run.diagnosis.model->sha256 = sha256((*file)->bytes());
+  if (session.baseline) {
+    session.baseline->remove_known(run.diagnosis);
+    settle(run.diagnosis, fail_on_word(session));
+  }
+  if (options.show_diff && outcome->edited) run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
+  if (session.apply) write_outputs(session, **document, plan, outcome->edited, run.diagnosis);
+  return run;
+}
+
+/// Every model, several at a time, in the order of the command line.
+std::vector<ModelRun> run_models(const Session& session, const std::vector<std::string>& models) {
+  std::vector<ModelRun> runs(models.size());
+  const unsigned wanted = session.options.jobs > 0 ? static_cast<unsigned>(session.options.jobs) : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t workers = std::min<std::size_t>(wanted, models.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < models.size(); i = next++) runs[i] = run_model(session, models[i]);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return runs;
+}
+
+struct ReportFile {
+  ReportFormat format;
+  std::string path;
+};
+
+Result<ReportFormat> parse_format(const std::string& name) {
+  if (const auto format = report_format_from_name(name)) return *format;
+  return usage_error(fmt::format("no report format is called {}{}", name, did_you_mean(name, report_format_names())));
+}
+
+Result<std::vector<ReportFile>> parse_reports(const std::vector<std::string>& wishes) {
+  std::vector<ReportFile> files;
+  for (const std::string& wish : wishes) {
+    const std::size_t equals = wish.find('=');
+    if (equals == std::string::npos || equals + 1 == wish.size()) return usage_error(fmt::format("--report {}: expected FORMAT=FILE", wish));
+    auto format = parse_format(wish.substr(0, equals));
+    if (!format) return tl::make_unexpected(format.error());
+    files.push_back({*format, wish.substr(equals + 1)});
+  }
+  return files;
+}
+
+/// Prints and writes the reports; the exit code is the worst of the runs'.
+int publish(const Options& options, ReportFormat format, const std::vector<ReportFile>& files, const std::vector<ModelRun>& runs) {
+  std::vector<Diagnosis> diagnoses;
+  int code = 0;
+  for (const ModelRun& run : runs) {
+    code = worse_exit_code(code, run.diagnosis.exit_code);
+    if (!run.diagnosis.error_message.empty()) print_error(run.diagnosis.error_message);
+    if (!run.diff.empty()) print_data(run.diff);
+    diagnoses.push_back(run.diagnosis);
+  }
+  for (const ReportFile& file : files)
+    if (auto status = write_text(file.path, render(diagnoses, file.format)); !status) code = worse_exit_code(code, report(status.error()));
+  const bool people = format == ReportFormat::text || format == ReportFormat::concise;
+  // A run that failed has its one line on standard error already.
+  if (people) std::erase_if(diagnoses, [](const Diagnosis& diagnosis) { return !diagnosis.error_code.empty() && diagnosis.findings.empty(); });
+  if (diagnoses.empty() || (people && options.quiet)) return code;
+  if (!print_data(render(diagnoses, format, {use_color(options.color, stdout), options.verbose}))) return 4;
+  return code;
+}
+
+int run_session(const Options& options, const std::string& command, bool apply, const std::vector<std::string>& model_paths) {
+  auto format = parse_format(options.output_format);
+  if (!format) return report(format.error());
+  auto files = parse_reports(options.reports);
+  if (!files) return report(files.error());
+  auto fail_on = parse_fail_on(options.fail_on);
+  if (!fail_on) return report(fail_on.error());
+  auto models = expand_models(model_paths);
+  if (!models) return report(models.error());
+  for (const ReportFile& file : *files)
+    if (std::any_of(models->begin(), models->end(), [&](const std::string& model) { return same_file(model, file.path); }))
+      return report({Error::Kind::usage, fmt::format("--report {}: is an input file", file.path)});
+  if (!options.output.empty() && models->size() > 1) return report({Error::Kind::usage, "-o names one file, but there are several models"});
+  auto rules = load_rules(options);
+  if (!rules) return report(rules.error());
+  auto logs = read_logs(options.logs);
+  if (!logs) return report(logs.error());
+  Session session{options, command, apply, std::move(*rules), std::move(*logs), *fail_on, {}};
+  if (!options.baseline.empty()) {
+    auto baseline = Baseline::load(options.baseline);
+    if (!baseline) return report(baseline.error());
+    session.baseline = std::move(*baseline);
+  }
+  if (!models->empty()) return publish(options, *format, *files, run_models(session, *models));
+  auto outcome = diagnose(request_for(session, nullptr, ""));
+  if (!outcome) return report(outcome.error());
+  return publish(options, *format, *files, {{std::move(outcome->diagnosis), ""}});
+}
+
+}  // namespace
+
+int run_check(const Options& options) {
+  if (options.models.empty()) return report({Error::Kind::usage, "check needs a model file; `modeldoctor log FILE` reads a log alone"});
+  return run_session(options, "check", false, options.models);
+}
+
+int run_fix(const Options& options) {
+  if (options.models.empty() && options.logs.empty()) return report({Error::Kind::usage, "fix needs a model file, a log (--log FILE), or both"});
+  if (options.models.empty() && !options.output.empty()) return report({Error::Kind::usage, "-o needs a model to write; a log alone gives advice"});
+  return run_session(options, "fix", true, options.models);
+}
+
+int run_log(const Options& options) { return run_session(options, "log", false, {}); }
+
+}  // namespace md::app

@@ -1,0 +1,28 @@
+// Files, folders and standard input as the command line names them.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/options.h"
+#include "lib/base/mapped_file.h"
+#include "lib/log/log.h"
+#include "lib/rule/rule.h"
+
+namespace md::app {
+
+/// The file, or for "-" everything on standard input.
+Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path);
+
+/// Folders become the model files below them, sorted. Errors: a folder without any.
+Result<std::vector<std::string>> expand_models(const std::vector<std::string>& paths);
+
+Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths);
+
+/// The rule book with the user's folders. Errors also for --select and --ignore names that no rule has ("did you mean").
+Result<RuleBook> load_rules(const Options& options);
+
+/// The rule by id, name or alias; else an error with the nearest.
+Result<const Rule*> find_rule(const RuleBook& rules, const std::string& name);
+
+}  // namespace md::app

@@ -1,0 +1,171 @@
+// inspect and diff: what is in a model, and what changed between two.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/graph_diff.h"
+#include "app/inputs.h"
+#include "app/terminal.h"
+#include "lib/format/document.h"
+#include "lib/graph/text.h"
+
+namespace md::app {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string operator_name(const Node& node) {
+  return node.custom.empty() || (node.op != "CUSTOM" && node.op != "STABLEHLO_COMPOSITE") ? node.op : node.op + " " + node.custom;
+}
+
+std::map<std::string, std::size_t> histogram(const Model& model) {
+  std::map<std::string, std::size_t> counts;
+  for (const Graph& graph : model.graphs)
+    for (const NodeId id : graph.order) ++counts[operator_name(graph.node(id))];
+  return counts;
+}
+
+struct Totals {
+  std::size_t nodes = 0, constants = 0;
+  std::uint64_t constant_bytes = 0;
+  int highest_rank = 0;
+};
+
+Totals totals(const Model& model) {
+  Totals sum;
+  for (const Graph& graph : model.graphs) {
+    sum.nodes += graph.order.size();
+    for (const Value& value : graph.values) {
+      sum.highest_rank = std::max(sum.highest_rank, value.rank());
+      if (!value.is_constant()) continue;
+      ++sum.constants;
+      sum.constant_bytes += value.constant->bytes.size();
+    }
+  }
+  return sum;
+}
+
+std::string value_names(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<std::string> names;
+  for (const ValueId id : ids)
+    if (id >= 0) names.push_back(fmt::format("{}: {}", graph.value(id).name, print_type(graph.value(id))));
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+std::string inspect_text(const Document& document, const std::string& path, bool verbose) {
+  const Model& model = document.model();
+  const Totals sum = totals(model);
+  std::string out = fmt::format("{}: {}, {} bytes, {} graph{}, {} operators, {} constants of {} bytes, highest rank {}\n", path, name(model.format),
+                                document.file().bytes().size(), model.graphs.size(), model.graphs.size() == 1 ? "" : "s", sum.nodes, sum.constants,
+                                sum.constant_bytes, sum.highest_rank);
+  if (!model.producer.empty()) out += fmt::format("written by {}\n", model.producer);
+  if (const WriteCapability capability = document.capability(); !capability.can_write) out += fmt::format("cannot be rewritten: {}\n", capability.reason);
+  for (const auto& [key, text] : model.metadata) out += fmt::format("metadata {}: {}\n", key, text);
+  for (const ModelSignature& signature : model.signatures) {
+    std::vector<std::string> in, to;
+    for (const auto& [external, id] : signature.inputs) in.push_back(external);
+    for (const auto& [external, id] : signature.outputs) to.push_back(external);
+    out += fmt::format("signature {}: ({}) -> ({})\n", signature.key, fmt::join(in, ", "), fmt::join(to, ", "));
+  }
+  out += "operators:\n";
+  for (const auto& [op, count] : histogram(model)) out += fmt::format("  {:>6}  {}\n", count, op);
+  for (std::size_t g = 0; g < model.graphs.size(); ++g) {
+    const Graph& graph = model.graphs[g];
+    out += fmt::format("graph s{} {}: {} operators\n  inputs:  {}\n  outputs: {}\n", g, graph.name, graph.order.size(), value_names(graph, graph.inputs),
+                       value_names(graph, graph.outputs));
+    if (!verbose) continue;
+    for (const NodeId id : graph.order) {
+      out += fmt::format("  n{} {}\n", id, print_node(graph, id, model.format));
+      if (!graph.node(id).layer.empty()) out += fmt::format("       layer {}\n", graph.node(id).layer);
+    }
+  }
+  if (!verbose) out += "(-v lists every operator)\n";
+  return out;
+}
+
+Json value_json(const Graph& graph, ValueId id) {
+  if (id < 0) return nullptr;
+  const Value& value = graph.value(id);
+  Json json = {{"id", id}, {"name", value.name}, {"dtype", name(value.dtype)}, {"shape", value.shape}, {"rank", value.rank()},
+               {"constant", value.is_constant()}};
+  if (value.is_constant()) json["bytes"] = value.constant->bytes.size();
+  if (value.quantization && !value.quantization->scale.empty())
+    json["quantization"] = {{"scales", value.quantization->scale.size()}, {"axis", value.quantization->axis}};
+  return json;
+}
+
+Json values_json(const Graph& graph, const std::vector<ValueId>& ids) {
+  Json json = Json::array();
+  for (const ValueId id : ids) json.push_back(value_json(graph, id));
+  return json;
+}
+
+Json graph_json(const Graph& graph, Format format) {
+  Json nodes = Json::array();
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    Json attributes = Json::object();
+    for (const auto& [key, value] : node.attrs) attributes[key] = print_attribute(value);
+    nodes.push_back({{"id", id}, {"op", operator_name(node)}, {"name", node.name}, {"layer", node.layer}, {"version", node.version},
+                     {"inputs", values_json(graph, node.inputs)}, {"outputs", values_json(graph, node.outputs)}, {"attributes", attributes},
+                     {"text", print_node(graph, id, format)}});
+  }
+  return {{"name", graph.name}, {"inputs", values_json(graph, graph.inputs)}, {"outputs", values_json(graph, graph.outputs)}, {"nodes", nodes}};
+}
+
+std::string inspect_json(const Document& document, const std::string& path) {
+  const Model& model = document.model();
+  const Totals sum = totals(model);
+  const WriteCapability capability = document.capability();
+  Json graphs = Json::array(), signatures = Json::array(), metadata = Json::array();
+  for (const Graph& graph : model.graphs) graphs.push_back(graph_json(graph, model.format));
+  for (const ModelSignature& signature : model.signatures) {
+    Json in = Json::object(), to = Json::object();
+    for (const auto& [external, id] : signature.inputs) in[external] = id;
+    for (const auto& [external, id] : signature.outputs) to[external] = id;
+    signatures.push_back({{"key", signature.key}, {"graph", signature.graph}, {"inputs", in}, {"outputs", to}});
+  }
+  for (const auto& [key, text] : model.metadata) metadata.push_back({{"name", key}, {"text", text}});
+  const Json json = {{"path", path}, {"format", name(model.format)}, {"bytes", document.file().bytes().size()}, {"producer", model.producer},
+                     {"operators", histogram(model)}, {"nodes", sum.nodes}, {"constants", sum.constants}, {"constant_bytes", sum.constant_bytes},
+                     {"highest_rank", sum.highest_rank}, {"can_write", capability.can_write}, {"write_reason", capability.reason},
+                     {"signatures", signatures}, {"metadata", metadata}, {"graphs", graphs}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::unique_ptr<Document>> open_model(const std::string& path) {
+  auto file = open_input(path);
+  if (!file) return tl::make_unexpected(file.error());
+  return open_document(*file);
+}
+
+Status check_format(const std::string& format) {
+  if (format == "text" || format == "json") return {};
+  return usage_error(fmt::format("--output-format {}: expected text or json", format));
+}
+
+}  // namespace
+
+int run_inspect(const Options& options, const std::string& model, const std::string& format) {
+  if (auto status = check_format(format); !status) return report(status.error());
+  auto document = open_model(model);
+  if (!document) return report(document.error());
+  return print_data(format == "json" ? inspect_json(**document, model) : inspect_text(**document, model, options.verbose)) ? 0 : 4;
+}
+
+int run_diff(const std::string& before, const std::string& after, const std::string& format) {
+  if (auto status = check_format(format); !status) return report(status.error());
+  auto a = open_model(before), b = open_model(after);
+  if (!a) return report(a.error());
+  if (!b) return report(b.error());
+  const Model &old = (*a)->model(), &now = (*b)->model();
+  const std::string text = graph_diff_text(old, now, before, after);
+  if (!print_data(format == "json" ? graph_diff_json(old, now, before, after) : text)) return 4;
+  return text.empty() ? 0 : 1;
+}
+
+}  // namespace md::app

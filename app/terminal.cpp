@@ -1,0 +1,51 @@
+#include "app/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace md::app {
+namespace {
+
+std::string one_line(std::string_view message) {
+  std::string line(message);
+  for (char& c : line)
+    if (c == '\n' || c == '\r') c = ' ';
+  return line;
+}
+
+}  // namespace
+
+bool use_color(std::string_view choice, std::FILE* stream) {
+  if (choice == "always") return true;
+  if (choice == "never") return false;
+  const char* no_color = std::getenv("NO_COLOR");
+  return (!no_color || *no_color == '\0') && ::isatty(::fileno(stream)) != 0;
+}
+
+void print_error(std::string_view message) { fmt::print(stderr, "modeldoctor: {}\n", one_line(message)); }
+void print_note(std::string_view message) { fmt::print(stderr, "{}\n", message); }
+
+bool print_data(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return std::fflush(stdout) == 0 && written;
+}
+
+int exit_code(const Error& error) {
+  switch (error.kind) {
+    case Error::Kind::usage:
+    case Error::Kind::input:
+    case Error::Kind::unsupported: return 2;
+    case Error::Kind::check: return 3;
+    case Error::Kind::internal: break;
+  }
+  return 4;
+}
+
+int report(const Error& error) {
+  print_error(error.message);
+  return exit_code(error);
+}
+
+}  // namespace md::app

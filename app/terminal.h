@@ -1,0 +1,25 @@
+// Data goes to standard output; errors and everything else for people's eyes to standard error.
+#pragma once
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+
+namespace md::app {
+
+/// --color always|never|auto; auto: a terminal, and NO_COLOR is not set.
+bool use_color(std::string_view choice, std::FILE* stream);
+
+/// "modeldoctor: MESSAGE" on standard error, one line.
+void print_error(std::string_view message);
+void print_note(std::string_view message);
+/// All of it on standard output; false when the reader went away or the disk is full.
+bool print_data(std::string_view text);
+
+/// usage, input, unsupported 2; check 3; internal 4.
+int exit_code(const Error& error);
+/// Prints the error and gives its exit code.
+int report(const Error& error);
+
+}  // namespace md::app
