@@ -9,6 +9,7 @@
 #include "lib/rule/constant_gather.h"
 #include "lib/rule/detector.h"
 #include "lib/rule/unused_nodes.h"
+#include "rules/litert/linear_fixes.h"
 
 namespace md {
 
@@ -16,12 +17,15 @@ namespace {
 
 /// Several GATHER_ND whose index chains share nodes are mended together: the chain goes with the last of
 /// them.
-std::vector<std::vector<NodeId>> sites(const Graph& graph) {
+std::vector<std::vector<NodeId>> sites(const DetectContext& context) {
+  const Graph& graph = context.graph;
+  const std::vector<NodeId> others = gathers_of_linear_sites(context.model, context.graph_index);
   std::map<NodeId, std::size_t> owner;
   std::vector<std::vector<NodeId>> groups;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     if (node.op != "GATHER_ND" || node.inputs.size() < 2 || node.outputs.empty()) continue;
+    if (std::find(others.begin(), others.end(), id) != others.end()) continue;  // LRT002, LRT003
     if (!depends_on_constants_only(graph, node.inputs[1]) || depends_on_constants_only(graph, node.inputs[0]))
       continue;
     std::size_t group = groups.size();
@@ -42,37 +46,12 @@ std::vector<std::vector<NodeId>> sites(const Graph& graph) {
   return groups;
 }
 
-/// GATHER with constant indices fails inside the delegate before 2.3.0.
-bool gather_is_taken(const Target* target) {
-  if (!target || !target->has_table()) return true;
-  return target->name().rfind("litert-gpu", 0) == 0 && target->table >= Version{{2, 3, 0}};
-}
-
-std::optional<ProposedFix> fix_with(const DetectContext& context, const std::vector<ConstantGather>& gathers,
-                                    RowPicker picker) {
-  PatchBuilder patch(context.graph, context.graph_index, "");
-  TfliteBuilder build(patch);
-  for (const ConstantGather& gather : gathers) {
-    if (!write_gather(build, gather, picker)) return std::nullopt;
-    patch.remove(gather.node);
-  }
-  remove_unused(patch);
-  ProposedFix fix;
-  fix.patch = patch.take();
-  std::string ops;
-  for (const Node& node : fix.patch.new_nodes)
-    if (node.op != "RESHAPE" && ops.find(node.op) == std::string::npos)
-      ops += (ops.empty() ? "" : " and ") + node.op;
-  fix.patch.title = ops.empty() ? "the rows in order: RESHAPE" : ops + " instead of GATHER_ND";
-  return fix;
-}
-
 }  // namespace
 
 std::vector<DetectResult> LRT001(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const std::vector<NodeId>& site : sites(graph)) {
+  for (const std::vector<NodeId>& site : sites(context)) {
     DetectResult found;
     found.nodes = site;
     const std::vector<NodeId> chain = only_needed_by(graph, site);
@@ -93,9 +72,9 @@ std::vector<DetectResult> LRT001(const DetectContext& context) {
     found.message = fmt::format("a constant list picks {} of {} rows of \"{}\"", first.list.size(),
                                 first.rows, graph.value(found.value).name);
     std::vector<RowPicker> pickers{RowPicker::moves, RowPicker::gather, RowPicker::pieces};
-    if (!gather_is_taken(context.target)) std::swap(pickers[1], pickers[2]);
+    if (!takes_constant_gather(context.target)) std::swap(pickers[1], pickers[2]);
     for (const RowPicker picker : pickers) {
-      auto fix = fix_with(context, gathers, picker);
+      auto fix = gather_fix(context, gathers, picker);
       if (!fix) continue;
       const bool known = std::any_of(found.fixes.begin(), found.fixes.end(), [&](const ProposedFix& other) {
         return other.patch.title == fix->patch.title;
