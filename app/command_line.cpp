@@ -29,6 +29,11 @@ CLI::Option* add_list(CLI::App* command, const std::string& name, std::vector<st
   return command->add_option(name, values, help)->type_size(1)->expected(1, 1 << 20)->allow_extra_args(false);
 }
 
+/// Files named without an option.
+CLI::Option* add_files(CLI::App* command, const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  return command->add_option(name, values, help);
+}
+
 /// A list whose values may be separated by commas, too.
 CLI::Option* add_names(CLI::App* command, const std::string& name, std::vector<std::string>& values, const std::string& help) {
   return add_list(command, name, values, help)->delimiter(',');
@@ -137,14 +142,14 @@ class CommandLine {
   void add_commands() {
     Options& o = in_.options;
     CLI::App* check = program_.add_subcommand("check", "diagnose only: what is wrong, where, and which fixes there are");
-    add_list(check, "model", o.models, "model files, folders, or - for standard input");
+    add_files(check, "model", o.models, "model files, folders, or - for standard input");
     add_diagnosis_options(check, o);
     CLI::App* fix = program_.add_subcommand("fix", "diagnose, rewrite, prove, write the model and the JSON diagnosis");
-    add_list(fix, "model", o.models, "model files, or - for standard input; without one: advice from the log");
+    add_files(fix, "model", o.models, "model files, or - for standard input; without one: advice from the log");
     add_diagnosis_options(fix, o);
     add_fix_options(fix, o);
     CLI::App* log = program_.add_subcommand("log", "a log alone: which known failures are in it");
-    add_list(log, "log", o.logs, "log files, or - for standard input")->required();
+    add_files(log, "log", o.logs, "log files, or - for standard input")->required();
     add_diagnosis_options_without_log(log);
     add_catalogue_commands();
     add_model_commands();
@@ -177,13 +182,13 @@ class CommandLine {
     add_rule_options(list, o);
     add_screen_options(list, o);
     rules_test_ = rules->add_subcommand("test", "run the examples that a rule page holds (without FILE: of every rule)");
-    add_list(rules_test_, "file", in_.files, "rule pages");
+    add_files(rules_test_, "file", in_.files, "rule pages");
     add_rule_options(rules_test_, o);
     add_screen_options(rules_test_, o);
     CLI::App* schema = program_.add_subcommand("schema", "the JSON Schema of what this program writes");
     schema->add_option("what", in_.schema, "diagnosis");
     CLI::App* rendered = program_.add_subcommand("report", "JSON diagnoses of earlier runs as another format");
-    add_list(rendered, "diagnosis", in_.files, "files that fix or --report json= wrote")->required();
+    add_files(rendered, "diagnosis", in_.files, "files that fix or --report json= wrote")->required();
     rendered->add_option("--html", in_.html, "write one HTML page here");
     rendered->add_option("--output-format", o.output_format, "text, concise, json, jsonl, sarif, github, junit, markdown or html");
     add_screen_options(rendered, o);

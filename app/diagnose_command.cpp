@@ -229,6 +229,8 @@ int run_check(const Options& options) {
 int run_fix(const Options& options) {
   if (options.models.empty() && options.logs.empty()) return report({Error::Kind::usage, "fix needs a model file, a log (--log FILE), or both"});
   if (options.models.empty() && !options.output.empty()) return report({Error::Kind::usage, "-o needs a model to write; a log alone gives advice"});
+  for (const std::string& model : options.models)
+    if (is_folder(model)) return report({Error::Kind::usage, fmt::format("{}: is a directory; fix takes model files, check takes folders too", model)});
   return run_session(options, "fix", true, options.models);
 }
 

@@ -41,7 +41,7 @@ Result<std::vector<std::string>> expand_models(const std::vector<std::string>& p
   std::vector<std::string> models;
   for (const std::string& path : paths) {
     std::error_code error;
-    if (path == "-" || !fs::is_directory(path, error)) {
+    if (!is_folder(path)) {
       models.push_back(path);
       continue;
     }
@@ -55,6 +55,11 @@ Result<std::vector<std::string>> expand_models(const std::vector<std::string>& p
     models.insert(models.end(), found.begin(), found.end());
   }
   return models;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return path != "-" && fs::is_directory(path, error);
 }
 
 Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths) {

@@ -17,6 +17,8 @@ Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path);
 /// Folders become the model files below them, sorted. Errors: a folder without any.
 Result<std::vector<std::string>> expand_models(const std::vector<std::string>& paths);
 
+bool is_folder(const std::string& path);
+
 Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths);
 
 /// The rule book with the user's folders. Errors also for --select and --ignore names that no rule has ("did you mean").

@@ -13,6 +13,7 @@ std::string name_part(std::string_view text) { return std::string(text.substr(0,
 
 /// "litert-gpu+cpu" and "litert-gpu" are one runtime; so are "executorch-xnnpack" and "executorch".
 std::string family(std::string_view target) {
+  target = target.substr(0, target.find('@'));
   if (const auto plus = target.find('+'); plus != std::string_view::npos) target = target.substr(0, plus);
   if (target.starts_with("executorch-")) return "executorch";
   return std::string(target);

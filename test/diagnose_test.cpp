@@ -1,0 +1,255 @@
+// The engine's parts: evidence, versions, costs, choice; and whole runs over small graphs.
+#include "lib/diagnose/diagnose.h"
+
+#include <algorithm>
+
+#include "lib/diagnose/cost.h"
+#include "lib/diagnose/evidence.h"
+#include "lib/diagnose/fixing.h"
+#include "lib/diagnose/output.h"
+#include "lib/diagnose/targets.h"
+#include "lib/diagnose/versions.h"
+#include "test/catch.h"
+#include "test/run_program.h"
+#include "test/text_document.h"
+
+namespace md {
+namespace {
+
+using test::TextDocument;
+
+const RuleBook& book() {
+  static const RuleBook rules = *RuleBook::load();
+  return rules;
+}
+
+Log log_of(const std::string& text) {
+  auto log = parse_log("err.txt", Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+  REQUIRE(log.has_value());
+  return std::move(*log);
+}
+
+std::string delegate_log(const std::string& lines) {
+  return "ERROR: Following operations are not supported by GPU delegate:\n" + lines + "\n3 operations will run on the GPU, and the remaining 1 operations will run on the CPU.\n";
+}
+
+Diagnosis run(const Document* document, const std::vector<Log>& logs, const std::vector<std::string>& targets = {},
+              const std::function<void(DiagnoseOptions&)>& change = {}) {
+  DiagnoseRequest request;
+  request.document = document;
+  request.model_path = document ? "model.tflite" : "";
+  request.logs = logs;
+  request.targets = targets;
+  request.rules = &book();
+  if (change) change(request.options);
+  auto outcome = diagnose(request);
+  REQUIRE(outcome.has_value());
+  return std::move(outcome->diagnosis);
+}
+
+bool has_note(const Diagnosis& d, const std::string& part) {
+  return std::any_of(d.notes.begin(), d.notes.end(), [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+const Finding* find(const Diagnosis& d, const std::string& rule) {
+  for (const Finding& finding : d.findings)
+    if (finding.rule == rule) return &finding;
+  return nullptr;
+}
+
+const char* kHardtanh = R"(
+input %x : f32[1, 4]
+%a = RELU_0_TO_1(%x) : f32[1, 4]
+%b = EXP(%a) : f32[1, 4]
+%y = RELU_0_TO_1(%b) : f32[1, 4]
+output %y
+)";
+
+}  // namespace
+
+TEST_CASE("the operator of a delegate's line", "[diagnose]") {
+  CHECK(operator_in("RESHAPE: Tensor dimensions must be less than 5. x") == "RESHAPE");
+  CHECK(operator_in("CUSTOM Foo: Foo") == "CUSTOM");
+  CHECK(operator_in("RELU_0_TO_1: Not supported op RELU_0_TO_1") == "RELU_0_TO_1");
+  CHECK(operator_in("Some ops are not accelerated.").empty());
+  CHECK(operator_in("").empty());
+  CHECK(operator_in("A: b").empty());
+}
+
+TEST_CASE("a line is tied to nodes by its text, else the tensor it names, else the operator", "[diagnose]") {
+  const TextDocument document(R"(
+input %x : f32[1, 4]
+%a = EXP(%x) : f32[1, 4]
+%b = EXP(%a) : f32[1, 4]
+%c = ABS(%b) : f32[1, 4]
+output %c
+)", Format::tflite);
+  REQUIRE(document.error.empty());
+  const Model& model = document.model();
+  const std::vector<Log> logs = {log_of(delegate_log("ABS: predicted text\nEXP: Tensor type(INT64) is not supported. b\nEXP: something\nCOS: something"))};
+  const RuleIndex index(book());
+  std::vector<LogEvidence> evidence = gather_evidence(logs, index);
+  std::erase_if(evidence, [](const LogEvidence& item) { return !item.record->failure; });
+  REQUIRE(evidence.size() >= 4);
+  Prediction prediction;
+  prediction.records.push_back({"ABS: predicted text", 0, model.graphs[0].order[2], none_id, false});
+  attribute(evidence, model, {prediction});
+  const auto of = [&](const std::string& text) -> const LogEvidence& {
+    return *std::find_if(evidence.begin(), evidence.end(), [&](const LogEvidence& item) { return item.record->message == text; });
+  };
+  CHECK(of("ABS: predicted text").attribution == Attribution::exact);
+  CHECK(of("ABS: predicted text").nodes.size() == 1);
+  // Both the node that makes b and, had it been an EXP, one that reads it.
+  CHECK(of("EXP: Tensor type(INT64) is not supported. b").attribution == Attribution::tensor);
+  CHECK(of("EXP: Tensor type(INT64) is not supported. b").nodes.size() == 1);
+  CHECK(of("EXP: something").attribution == Attribution::op);
+  CHECK(of("EXP: something").nodes.size() == 2);
+  CHECK(of("COS: something").of_other_model);
+  CHECK_FALSE(is_of_other_model(evidence));
+}
+
+TEST_CASE("work is counted in multiply-adds", "[diagnose]") {
+  const TextDocument document(R"(
+input %x : f32[1, 8, 8, 3]
+const %w : f32[16, 3, 3, 3] = splat(0.1)
+const %b : f32[16] = splat(0)
+const %f : f32[10, 1024] = splat(0.1)
+const %s : i32[2] = [1, 1024]
+%c = CONV_2D(%x, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1 } : f32[1, 8, 8, 16]
+%r = RESHAPE(%c, %s) : f32[1, 1024]
+%y = FULLY_CONNECTED(%r, %f, _) : f32[1, 10]
+output %y
+)", Format::tflite);
+  REQUIRE(document.error.empty());
+  const Graph& graph = document.model().graphs[0];
+  CHECK(multiply_adds(graph, graph.node(graph.order[0])) == 8 * 8 * 16 * 27);
+  CHECK(multiply_adds(graph, graph.node(graph.order[1])) == 0);
+  CHECK(multiply_adds(graph, graph.node(graph.order[2])) == 10 * 1024);
+  const ReportedCost cost = cost_of_change(document.model(), document.model());
+  CHECK((cost.ops == 0 && cost.bytes == 0 && cost.macs == 0));
+}
+
+TEST_CASE("where a constant above is not finite, differences on such values count", "[diagnose]") {
+  const auto reaches = [](const std::string& constant) {
+    const TextDocument document("input %x : f32[1, 2]\nconst %m : f32[1, 2] = " + constant +
+                                "\n%a = ADD(%x, %m) : f32[1, 2]\n%b = EXP(%a) : f32[1, 2]\n%y = ABS(%b) : f32[1, 2]\noutput %y\n", Format::tflite);
+    REQUIRE(document.error == "");
+    Patch patch;
+    patch.removed.push_back(document.model().graphs[0].order[2]);
+    return nonfinite_may_reach(document.model(), patch);
+  };
+  CHECK(reaches("[0, -inf]"));
+  CHECK(reaches("[0, 100000]"));
+  CHECK_FALSE(reaches("[0, 65504]"));
+}
+
+TEST_CASE("names of outputs", "[diagnose]") {
+  CHECK(plan_output("a/model.tflite", "", false)->model_path == "a/model.fixed.tflite");
+  CHECK(plan_output("a/model.tflite", "", false)->diagnosis_path == "a/model.diagnosis.json");
+  CHECK(plan_output("a/model", "", false)->model_path == "a/model.fixed");
+  CHECK(plan_output("a/model.tflite", "b/out.bin", false)->diagnosis_path == "b/out.diagnosis.json");
+  CHECK(plan_output("a/model.tflite", "", true)->model_path == "a/model.tflite");
+  CHECK_FALSE(plan_output("a/model.tflite", "b", true).has_value());
+}
+
+TEST_CASE("the target: flag, log, fit, default", "[diagnose]") {
+  const TextDocument document(kHardtanh, Format::tflite);
+  REQUIRE(document.error.empty());
+  CHECK(run(&document, {}).targets.at(0).source == "default");
+  const Log told = log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1") + "ERROR: [./litert/cc/litert_compiled_model.h:1486]\n");
+  const Diagnosis by_log = run(&document, {told});
+  CHECK(by_log.targets.at(0).source == "log");
+  CHECK(by_log.targets.at(0).version == "2.1.5");
+  const Diagnosis by_flag = run(&document, {told}, {"litert-gpu@2.3.0"});
+  CHECK(by_flag.targets.at(0).source == "flag");
+  CHECK(by_flag.targets.at(0).version == "2.3.0");
+  CHECK(has_note(by_flag, "the log is of litert-gpu 2.1.5"));
+  CHECK(run(&document, {told}, {"litert-gpu"}).targets.at(0).version == "2.1.5");
+  const Diagnosis fitted = run(&document, {log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1"))});
+  CHECK(fitted.targets.at(0).source == "fit");
+  CHECK(fitted.targets.at(0).assumed);
+  const Diagnosis newer = run(&document, {}, {"litert-gpu@2.4.0"});
+  CHECK(newer.targets.at(0).table == "2.3.0");
+  CHECK(newer.targets.at(0).assumed);
+  DiagnoseRequest request;
+  request.document = &document;
+  request.rules = &book();
+  request.targets = {"litert-gpo"};
+  const auto wrong = diagnose(request);
+  REQUIRE_FALSE(wrong.has_value());
+  CHECK(wrong.error().kind == Error::Kind::usage);
+}
+
+TEST_CASE("check lists candidates and changes nothing; fix proves and applies them", "[diagnose]") {
+  const TextDocument document(kHardtanh, Format::tflite);
+  const Diagnosis checked = run(&document, {}, {"litert-gpu@2.3.0"});
+  CHECK(checked.findings.size() == 2);
+  CHECK(checked.exit_code == 1);
+  for (const Finding& finding : checked.findings) {
+    CHECK(finding.rule == "LRT015");
+    CHECK(finding.open());
+    REQUIRE_FALSE(finding.fixes.empty());
+    CHECK(finding.fixes.front().proofs.empty());
+  }
+  const Diagnosis fixed = run(&document, {}, {"litert-gpu@2.3.0"}, [](DiagnoseOptions& o) { o.apply = true; });
+  CHECK(fixed.status == "fixed");
+  CHECK(fixed.fixed == 2);
+  for (const Finding& finding : fixed.findings) {
+    REQUIRE_FALSE(finding.fixes.empty());
+    const ReportedFix& fix = finding.fixes.front();
+    CHECK(fix.applied);
+    REQUIRE_FALSE(fix.proofs.empty());
+    CHECK(fix.proofs.front().equal);
+    CHECK(fix.cost.ops == 1);
+  }
+  CHECK(fixed.prediction->after_verdict == "compiles");
+}
+
+TEST_CASE("on the CPU as well, a refused operator is slow, not fatal", "[diagnose]") {
+  const TextDocument document(kHardtanh, Format::tflite);
+  const Diagnosis d = run(&document, {}, {"litert-gpu+cpu@2.3.0"});
+  REQUIRE(find(d, "LRT015"));
+  CHECK(find(d, "LRT015")->severity == "perf");
+  CHECK(d.exit_code == 0);
+}
+
+TEST_CASE("each line of the log belongs to a finding or is unexplained", "[diagnose]") {
+  const TextDocument document(kHardtanh, Format::tflite);
+  const Diagnosis d = run(&document, {log_of(delegate_log("EXP: Quux.\nRELU_0_TO_1: Not supported op RELU_0_TO_1"))}, {"litert-gpu@2.3.0"});
+  REQUIRE(find(d, "LRT015"));
+  REQUIRE(find(d, "LRT015")->log.size() == 1);
+  CHECK(d.log.at(static_cast<std::size_t>(find(d, "LRT015")->log[0])).line == 3);
+  CHECK(find(d, "LRT015")->attribution == "exact");
+  REQUIRE(d.unexplained.size() == 1);
+  CHECK(d.log.at(static_cast<std::size_t>(d.unexplained[0])).text == "EXP: Quux.");
+  CHECK(d.exit_code == 1);
+}
+
+TEST_CASE("two runs over the same input are the same, and a second fix has nothing to do", "[diagnose]") {
+  const TextDocument document(kHardtanh, Format::tflite);
+  DiagnoseRequest request;
+  request.document = &document;
+  request.rules = &book();
+  request.targets = {"litert-gpu@2.3.0"};
+  request.options.apply = true;
+  const auto first = diagnose(request), second = diagnose(request);
+  REQUIRE((first.has_value() && second.has_value() && first->edited && second->edited));
+  CHECK(print(*first->edited) == print(*second->edited));
+  const TextDocument mended(print(*first->edited), Format::tflite);
+  REQUIRE(mended.error == "");
+  request.document = &mended;
+  const auto third = diagnose(request);
+  REQUIRE(third.has_value());
+  CHECK_FALSE(third->changed());
+  CHECK(third->diagnosis.findings.empty());
+}
+
+TEST_CASE("symptom rules, selection and thresholds", "[diagnose]") {
+  const TextDocument document(kHardtanh, Format::tflite);
+  CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.ignore = {"LRT015"}; }).findings.empty());
+  CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.ignore = {"LRT015"}; }).exit_code == 0);
+  CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.select = {"relu-0-to-1"}; }).findings.size() == 2);
+  CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.fail_on = std::nullopt; }).exit_code == 0);
+}
+
+}  // namespace md
