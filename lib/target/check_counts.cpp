@@ -46,8 +46,10 @@ Result_ runtime_inputs(const CheckContext& c, const CheckSpec& spec) {
                none_id};
 }
 
-/// `absent`: an optional operand that is left out counts as a constant.
+/// `absent`: an optional operand that is left out counts as a constant. `unless_runtime`: that many runtime operands are
+/// taken too.
 Result_ constant_inputs(const CheckContext& c, const CheckSpec& spec) {
+  if (c.runtime_inputs() == spec.parameters.integer("unless_runtime", -1)) return {};
   const std::int64_t count = spec.parameters.integer("count");
   const std::int64_t got = spec.parameters.flag("absent") ? std::ssize(c.node.inputs) - c.runtime_inputs() : c.constant_inputs();
   if (got == count) return {};

@@ -32,6 +32,8 @@ Result_ readable_value(const CheckContext& c, ValueId id, std::int64_t max_rank)
 /// Operands ("inputs": positions or "all") and results ("outputs": true) that the delegate reads as tensors of its own.
 Result_ readable(const CheckContext& c, const CheckSpec& spec) {
   const std::int64_t max_rank = spec.parameters.integer("max_rank", 5);
+  const std::int64_t runtime = spec.parameters.integer("only_with_runtime", -1);
+  if (runtime >= 0 && c.runtime_inputs() != runtime) return {};
   std::vector<std::int64_t> operands = spec.operands("inputs");
   if (spec.parameters.text("inputs") == "all")
     for (std::size_t i = 0; i < c.input_count(); ++i) operands.push_back(static_cast<std::int64_t>(i));
