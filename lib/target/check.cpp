@@ -14,11 +14,22 @@ std::vector<std::int64_t> CheckSpec::operands(std::string_view key) const {
                                                            : std::vector<std::int64_t>{};
 }
 
-DelegateView::DelegateView(const Graph& graph) : graph_(graph) {
-  for (const NodeId id : graph.order) {
-    const Node& node = graph.node(id);
+DelegateView::DelegateView(const Model& model, int graph, bool rename)
+    : graph_(model.graphs[static_cast<std::size_t>(graph)]) {
+  for (const ModelSignature& signature : model.signatures) {
+    if (!rename || signature.graph != graph) continue;
+    for (const auto* names : {&signature.inputs, &signature.outputs})
+      for (const auto& [name, value] : *names) signature_names_.emplace(value, &name);
+  }
+  for (const NodeId id : graph_.order) {
+    const Node& node = graph_.node(id);
     if (is_half_constant_dequantize(node)) behind_dequantize_.emplace(node.outputs[0], node.inputs[0]);
   }
+}
+
+const std::string& DelegateView::name(ValueId id) const {
+  const auto found = signature_names_.find(id);
+  return found == signature_names_.end() ? graph_.value(id).name : *found->second;
 }
 
 bool DelegateView::is_half_constant_dequantize(const Node& node) const {

@@ -34,8 +34,11 @@ struct Fault {
 /// A graph as the delegate sees it: constants behind a DEQUANTIZE of fp16 are read directly.
 class DelegateView {
  public:
-  explicit DelegateView(const Graph& graph);
+  /// `rename`: the runtime calls inputs and outputs by the names that the signature gives them.
+  DelegateView(const Model& model, int graph, bool rename);
   const Graph& graph() const { return graph_; }
+  /// The name of a tensor in the runtime's texts.
+  const std::string& name(ValueId id) const;
   /// The value that a node's operand stands for; none_id for an absent operand or one beyond the list.
   ValueId operand(const Node& node, std::size_t index) const;
   /// DEQUANTIZE of a constant fp16 tensor: the delegate leaves it out without a reason and reads the constant itself.
@@ -44,6 +47,7 @@ class DelegateView {
  private:
   const Graph& graph_;
   std::map<ValueId, ValueId> behind_dequantize_;
+  std::map<ValueId, const std::string*> signature_names_;
 };
 
 /// What a check sees.

@@ -53,7 +53,7 @@ Result_ dequantize(const CheckContext& c, const CheckSpec&) {
   const bool quantized = input->quantization && !input->quantization->scale.empty();
   if (input->is_constant()) {
     if (input->rank() >= 2 && input->rank() <= 4) return {};
-    return Fault{fmt::format("Unsupported dims for tensor: {} Got dims:{}", input->name, input->rank()), c.input_id(0)};
+    return Fault{fmt::format("Unsupported dims for tensor: {} Got dims:{}", c.view.name(c.input_id(0)), input->rank()), c.input_id(0)};
   }
   if (!quantized) return Fault{"Dequantize for Densify is not supported", none_id};
   if (input->quantization->scale.size() > 1) return Fault{"Unsupported quantization scale size", none_id};

@@ -53,7 +53,7 @@ Result_ runtime_broadcast(const CheckContext& c, const CheckSpec& spec) {
   if (c.output(0)) values.emplace_back(c.output(0), c.node.outputs[0]);
   for (const auto& [value, id] : values)
     if (value->rank() < 1 || value->rank() > 4)
-      return Fault{fmt::format("Tensor \"{}\" has bad input dims size: {}.", value->name, value->rank()), id};
+      return Fault{fmt::format("Tensor \"{}\" has bad input dims size: {}.", c.view.name(id), value->rank()), id};
   return {};
 }
 

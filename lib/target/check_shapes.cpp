@@ -11,8 +11,8 @@ namespace {
 
 using Result_ = std::optional<Fault>;
 
-Fault bad_rank(const Value& value, ValueId id) {
-  return {fmt::format("Tensor \"{}\" has bad input dims size: {}.", value.name, value.rank()), id};
+Fault bad_rank(const CheckContext& c, ValueId id) {
+  return {fmt::format("Tensor \"{}\" has bad input dims size: {}.", c.view.name(id), c.view.graph().value(id).rank()), id};
 }
 
 /// int8 and uint8 tensors are read through one scale.
@@ -24,7 +24,7 @@ bool has_channel_scales(const Value& value) {
 Result_ readable_value(const CheckContext& c, ValueId id, std::int64_t max_rank) {
   if (id < 0) return Fault{"Invalid Tensor index: -1", none_id};
   const Value& value = c.view.graph().value(id);
-  if (value.rank() > max_rank) return bad_rank(value, id);
+  if (value.rank() > max_rank) return bad_rank(c, id);
   if (has_channel_scales(value)) return Fault{"Unsupported quantization scale size", id};
   return {};
 }
@@ -68,8 +68,8 @@ Result_ shape_rank(const CheckContext& c, const CheckSpec& spec) {
   const std::int64_t low = spec.parameters.integer("low", 0), high = spec.parameters.integer("high", 5);
   if (!value || (value->rank() >= low && value->rank() <= high)) return {};
   const std::string text = spec.text("text");
-  if (text.empty()) return bad_rank(*value, id);
-  return Fault{filled(text, {{"rank", fmt::format("{}", value->rank())}, {"name", value->name}, {"op", c.node.op}}), id};
+  if (text.empty()) return bad_rank(c, id);
+  return Fault{filled(text, {{"rank", fmt::format("{}", value->rank())}, {"name", c.view.name(id)}, {"op", c.node.op}}), id};
 }
 
 Result_ one_axis(const Value& value, std::int64_t axis) {

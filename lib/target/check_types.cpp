@@ -29,9 +29,9 @@ std::vector<std::string> expand(const CheckContext& c, const CheckSpec& spec, st
 Result_ allowed(const CheckContext& c, const CheckSpec& spec, ValueId id, const std::vector<std::string>& types) {
   const Value& value = c.view.graph().value(id);
   if (spec.parameters.flag("ranks", true) && value.rank() >= 5)
-    return Fault{fmt::format("{} {}", spec.text("rank_text", "Tensor dimensions must be less than 5."), value.name), id};
+    return Fault{fmt::format("{} {}", spec.text("rank_text", "Tensor dimensions must be less than 5."), c.view.name(id)), id};
   if (value.is_constant() || std::find(types.begin(), types.end(), runtime_type_name(value.dtype)) != types.end()) return {};
-  return Fault{fmt::format("Tensor type({}) is not supported. {}", runtime_type_name(value.dtype), value.name), id};
+  return Fault{fmt::format("Tensor type({}) is not supported. {}", runtime_type_name(value.dtype), c.view.name(id)), id};
 }
 
 /// The last check of every operator: ranks of all tensors, types ("in", "out") of all that are not constant.

@@ -46,7 +46,7 @@ Prediction TableTarget::predict(const Model& model) const {
   bool refused = false, crash = false;
   for (std::size_t g = 0; g < model.graphs.size(); ++g) {
     const Graph& graph = model.graphs[g];
-    const DelegateView view(graph);
+    const DelegateView view(model, static_cast<int>(g), checks_->signature_names);
     for (const NodeId id : graph.order) {
       NodeVerdict verdict = judge(view, static_cast<int>(g), id);
       refused = refused || !verdict.records.empty();
@@ -66,7 +66,7 @@ Prediction TableTarget::predict(const Model& model) const {
 
 std::vector<PredictedRecord> TableTarget::predict_node(const Model& model, int graph, NodeId node) const {
   if (!checks_) return {};
-  return judge(DelegateView(model.graphs[static_cast<std::size_t>(graph)]), graph, node).records;
+  return judge(DelegateView(model, graph, checks_->signature_names), graph, node).records;
 }
 
 }  // namespace md

@@ -112,6 +112,7 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   Table table;
   table.target = json.value("target", "");
   if (table.target.empty()) return reader.error("target", "missing");
+  table.signature_names = json.value("signature_names", false);
   const Json versions = json.value("versions", Json::array());
   for (const Json& version : versions) {
     const auto parsed = version.is_string() ? Version::parse(version.get<std::string>()) : std::nullopt;
