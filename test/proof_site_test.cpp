@@ -274,17 +274,15 @@ output %y
   REQUIRE_FALSE(p.nonfinite.empty());
 }
 
-TEST_CASE("a difference on infinite inputs counts where a constant brings one", "[proof]") {
-  const auto model = [](const char* constant, const char* last) {
-    return parse(std::string("input %x : f32[3]\nconst %c : f32[1] = [") + constant + "]\nconst %z : f32[3] = [0, 0, 0]\n%s = MAXIMUM(%x, %c) : f32[3]\n%y = " + last + " : f32[3]\noutput %y\n");
+TEST_CASE("a difference on infinite inputs is stated", "[proof]") {
+  const auto model = [](const char* last) {
+    return parse(std::string("input %x : f32[3]\nconst %z : f32[3] = [0, 0, 0]\n%y = ") + last + " : f32[3]\noutput %y\n");
   };
   // x * 0 is 0 for finite x only.
-  const Proof quiet = prove(model("1", "MUL(%s, %z)"), model("1", "RESHAPE(%z, _) { new_shape = [3] }"), 0, {});
-  INFO(quiet.counterexample << quiet.note);
-  REQUIRE(quiet.equal);
-  REQUIRE_FALSE(quiet.nonfinite.empty());
-  const Proof loud = prove(model("1e9", "MUL(%s, %z)"), model("1e9", "RESHAPE(%z, _) { new_shape = [3] }"), 0, {});
-  REQUIRE_FALSE(loud.equal);
+  const Proof p = prove(model("MUL(%x, %z)"), model("RESHAPE(%z, _) { new_shape = [3] }"), 0, {});
+  INFO(p.counterexample << p.note);
+  REQUIRE(p.equal);
+  REQUIRE(p.nonfinite.find(" gives nan before, 0 after") != std::string::npos);
 }
 
 TEST_CASE("a site without a kernel is not proven", "[proof]") {

@@ -105,6 +105,7 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   options.samples = in.options.samples;
   options.seed = in.options.seed;
   options.thorough = in.options.thorough;
+  options.repairs_fp16 = site.rule->id.starts_with("F16");
   const Proof proof = prove(in.model, *after, fix.patch.graph, options);
   reported.proofs.push_back(report(proof));
   if (proof.method == ProofMethod::none)

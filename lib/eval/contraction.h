@@ -15,13 +15,18 @@ void contract(KernelCall& call, const T* a, const T* b, std::span<const T> bias,
 /// Quantized: accumulators of (a - a_zero) * (b - b_zero[j]), then per output channel rescaled, shifted and clamped.
 struct Requantization {
   std::vector<double> scale;  ///< one, or one an output channel: in_scale * weight_scale / out_scale
-  bool integer_scaling = false;  ///< fixed-point arithmetic instead of float
+  /// Which kernels the runtime uses: XNNPACK's, its own, or its own for 16-bit activations.
+  enum class Scaling { in_float, fixed_point, fixed_point_wide } scaling = Scaling::in_float;
   std::int32_t in_zero = 0, out_zero = 0, low = 0, high = 0;
   std::vector<std::int32_t> weight_zero;  ///< one, or one an output channel
 };
 /// Scale and zero points of the three tensors; error when they do not fit (`channels` outputs).
 Result<Requantization> requantization(KernelCall& call, const Tensor& in, const Tensor& weights, const Tensor& out, std::int64_t channels,
-                                      Activation activation);
+                                      Activation activation, Requantization::Scaling scaling);
+/// What the runtime uses for convolutions and dense layers on this type of activations.
+inline Requantization::Scaling usual_scaling(const Tensor& in) {
+  return in.store() == Store::i16 ? Requantization::Scaling::fixed_point_wide : Requantization::Scaling::in_float;
+}
 /// One accumulator to its stored value; `channel` selects the scale.
 std::int32_t requantize(const Requantization& r, std::int64_t accumulator, std::size_t channel);
 

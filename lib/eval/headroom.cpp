@@ -19,7 +19,7 @@ double magnitude_of(const Tensor& tensor) {
   const auto scan = [&](auto zero) {
     for (const auto v : tensor.data<decltype(zero)>()) {
       const double m = std::abs(static_cast<double>(v));
-      if (m > largest) largest = m;
+      if (m > largest && std::isfinite(m)) largest = m;  // an infinity that was put there is no overflow
     }
   };
   if (tensor.store() == Store::f64) scan(double{});

@@ -82,7 +82,7 @@ Status convolve_float(KernelCall& call, const Convolution& c, const Tensor& x, c
 
 template <class X, class W>
 Status convolve_quantized(KernelCall& call, const Convolution& c, const Tensor& x, const Tensor& w, Tensor& out) {
-  const auto r = requantization(call, x, w, out, c.filters, c.activation);
+  const auto r = requantization(call, x, w, out, c.filters, c.activation, usual_scaling(x));
   if (!r) return tl::make_unexpected(r.error());
   if (call.has(2) && (call.in(2).is_float() || static_cast<std::int64_t>(call.in(2).size()) != c.filters)) return call.bad("the bias does not fit");
   const W* filters = w.data<W>().data();

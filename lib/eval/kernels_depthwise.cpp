@@ -80,7 +80,7 @@ Status depthwise_float(KernelCall& call, const Depthwise& d, const Tensor& x, co
 
 template <class X, class W>
 Status depthwise_quantized(KernelCall& call, const Depthwise& d, const Tensor& x, const Tensor& w, Tensor& out) {
-  const auto r = requantization(call, x, w, out, d.filters(), d.activation);
+  const auto r = requantization(call, x, w, out, d.filters(), d.activation, usual_scaling(x));
   if (!r) return tl::make_unexpected(r.error());
   if (call.has(2) && (call.in(2).is_float() || static_cast<std::int64_t>(call.in(2).size()) != d.filters())) return call.bad("the bias does not fit");
   const X* from = x.data<X>().data();

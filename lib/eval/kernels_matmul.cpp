@@ -26,7 +26,7 @@ Status dense_float(KernelCall& call, const Tensor& x, const Tensor& w, Tensor& o
 template <class X, class W>
 Status dense_quantized(KernelCall& call, const Tensor& x, const Tensor& w, Tensor& out, Activation activation) {
   const auto n = static_cast<std::size_t>(w.shape[0]), k = static_cast<std::size_t>(w.shape[1]);
-  const auto r = requantization(call, x, w, out, w.shape[0], activation);
+  const auto r = requantization(call, x, w, out, w.shape[0], activation, usual_scaling(x));
   if (!r) return tl::make_unexpected(r.error());
   if (call.has(2) && (call.in(2).is_float() || call.in(2).size() != n)) return call.bad("the bias does not fit");
   const auto a = x.data<X>();
@@ -114,7 +114,7 @@ Status batch_matmul(KernelCall& call) {
   if (left->store() != right->store() || left->store() != out->store()) return call.bad(fmt::format("operand types {} and {} differ", name(left->dtype), name(right->dtype)));
   std::optional<Requantization> r;
   if (!out->is_float()) {
-    auto made = requantization(call, *left, *right, *out, 1, Activation::none);
+    auto made = requantization(call, *left, *right, *out, 1, Activation::none, left->store() == Store::i16 ? Requantization::Scaling::fixed_point_wide : Requantization::Scaling::fixed_point);
     if (!made) return tl::make_unexpected(made.error());
     r = std::move(*made);
   }

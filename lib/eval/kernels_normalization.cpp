@@ -25,6 +25,23 @@ void softmax_row(const T* x, T* y, std::size_t n, T beta, bool logarithm) {
   for (std::size_t i = 0; i < n; ++i) y[i] *= inverse;
 }
 
+/// int8 and uint8: exponentials from a table by the distance to the row's largest element, as the runtime's kernel has it.
+template <class X, class Y>
+void softmax_table(const Tensor& x, Tensor& out, std::size_t n, float beta) {
+  const Affine in = affine(x), to = affine(out);
+  float table[256];
+  for (int distance = 0; distance < 256; ++distance) table[distance] = std::exp(-in.scale * beta * static_cast<float>(distance));
+  const auto from = x.data<X>();
+  auto into = out.mutable_data<Y>();
+  for (std::size_t at = 0; n && at + n <= from.size(); at += n) {
+    const X top = *std::max_element(from.begin() + static_cast<std::ptrdiff_t>(at), from.begin() + static_cast<std::ptrdiff_t>(at + n));
+    float sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += table[top - from[at + i]];
+    const float inverse = 1.0f / (sum * to.scale);
+    for (std::size_t i = 0; i < n; ++i) into[at + i] = saturate_to<Y>(static_cast<std::int64_t>(table[top - from[at + i]] * inverse + 0.5f) + to.zero);
+  }
+}
+
 /// A NaN anywhere in a row must come out as NaN, which comparing alone would lose.
 template <class T>
 void softmax_rows(const Tensor& x, Tensor& out, std::size_t n, T beta, bool logarithm) {
@@ -52,6 +69,9 @@ Status softmax(KernelCall& call, bool logarithm) {
       with_store(out->store(), [&](auto out_zero) {
         using X = decltype(in_zero);
         using Y = decltype(out_zero);
+        if constexpr (sizeof(X) == 1 && sizeof(Y) <= 2) {
+          if (!logarithm) return softmax_table<X, Y>(x, *out, n, static_cast<float>(beta));
+        }
         if constexpr (sizeof(X) <= 2 && sizeof(Y) <= 2) {
           const auto from = x.data<X>();
           auto to = out->mutable_data<Y>();

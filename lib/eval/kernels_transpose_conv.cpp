@@ -64,7 +64,7 @@ Status transposed_float(KernelCall& call, const Transposed& t, const Tensor& x, 
 
 template <class X>
 Status transposed_quantized(KernelCall& call, const Transposed& t, const Tensor& x, const Tensor& w, Tensor& out, Activation activation) {
-  const auto r = requantization(call, x, w, out, t.filters, activation);
+  const auto r = requantization(call, x, w, out, t.filters, activation, usual_scaling(x));
   if (!r) return tl::make_unexpected(r.error());
   if (call.has(3) && (call.in(3).is_float() || static_cast<std::int64_t>(call.in(3).size()) != t.filters)) return call.bad("the bias does not fit");
   const std::int64_t taps = t.h.kernel * t.w.kernel, area = t.h.in * t.w.in;

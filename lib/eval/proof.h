@@ -28,6 +28,9 @@ struct ProofOptions {
   int samples = 24;
   std::uint64_t seed = 1;
   bool thorough = false;  ///< every f32 value of a unary site
+  /// The rewrite is meant to repair fp16: besides being equal in fp32 it must be nearer to the original's fp32 result when
+  /// both are computed in fp16, on samples where the original goes wrong there.
+  bool repairs_fp16 = false;
 };
 
 /// Compares the changed part of `graph_index` before and after: finds the site (nodes that differ), its inputs and outputs,
