@@ -21,6 +21,7 @@ namespace {
 /// Everything that some command reads.
 struct Parsed {
   Options options;
+  NumericOptions numeric;
   std::string subject, model, before, after, html, schema = "diagnosis", format = "text";
   std::vector<std::string> files;
 };
@@ -153,6 +154,7 @@ class CommandLine {
     add_diagnosis_options_without_log(log);
     add_catalogue_commands();
     add_model_commands();
+    add_numeric_commands();
   }
 
   void add_diagnosis_options_without_log(CLI::App* log) {
@@ -206,6 +208,40 @@ class CommandLine {
     add_screen_options(diff, in_.options);
   }
 
+  void add_samples(CLI::App* command, const std::string& format_help) {
+    NumericOptions& n = in_.numeric;
+    add_list(command, "--inputs", n.inputs, "inputs to run on: .npz or .npy files, arrays by input name (may be repeated)");
+    add_list(command, "--range", n.ranges, "values of generated inputs: NAME=LO:HI (may be repeated)");
+    command->add_option("--samples", in_.options.samples, "generated samples")->check(CLI::PositiveNumber);
+    command->add_option("--seed", in_.options.seed, "seed of generated samples");
+    command->add_option("--output-format", n.format, format_help);
+    add_screen_options(command, in_.options);
+  }
+
+  void add_numeric_commands() {
+    NumericOptions& n = in_.numeric;
+    CLI::App* verify = program_.add_subcommand("verify", "are two models equal, or a model and what a device computed");
+    verify->add_option("model", n.model, "model file")->required();
+    verify->add_option("other", n.other, "model file to compare with");
+    add_list(verify, "--outputs", n.outputs, "instead of a second model: the outputs of a device on --inputs, .npz or .npy");
+    verify->add_option("--rtol", n.rtol, "allowed relative difference");
+    verify->add_option("--atol", n.atol, "allowed absolute difference");
+    verify->add_flag("--fp16", n.fp16, "compute the second model (or the one model) as an fp16 device does");
+    add_samples(verify, "text or json");
+    CLI::App* fp16 = program_.add_subcommand("fp16", "headroom to 65504 per layer, the first overflow, overflow or precision");
+    fp16->add_option("model", n.model, "model file")->required();
+    fp16->add_option("--arithmetic", n.arithmetic, "how the device sums: storage (in fp32), accumulate or tree (in fp16)")
+        ->check(CLI::IsMember({"storage", "accumulate", "tree"}));
+    fp16->add_flag("--saturate", n.saturate, "overflow gives 65504, not infinity");
+    add_samples(fp16, "text, json or csv");
+    CLI::App* tap = program_.add_subcommand("tap", "write a copy whose inner value is one more output");
+    tap->add_option("model", n.model, "model file")->required();
+    tap->add_option("--at", n.at, "the value: a name, or its number")->required();
+    tap->add_option("-o,--output", n.out, "write the copy here instead of MODEL.tap.EXT");
+    tap->add_flag("--force", in_.options.force, "replace a file that is there");
+    add_screen_options(tap, in_.options);
+  }
+
   /// A first word that is no command: a mistyped one, or a file whose command was left out.
   int check_command(int argc, char** argv) const {
     if (argc < 2 || argv[1][0] == '-') return 0;
@@ -232,6 +268,9 @@ class CommandLine {
     if (name == "rules") return rules_test_->parsed() ? run_rules_test(in_.options, in_.files) : run_rules_list(in_.options);
     if (name == "schema") return run_schema(in_.schema);
     if (name == "report") return run_report(in_.options, in_.files, in_.html);
+    if (name == "verify") return run_verify(in_.options, in_.numeric);
+    if (name == "fp16") return run_fp16(in_.options, in_.numeric);
+    if (name == "tap") return run_tap(in_.options, in_.numeric);
     if (name == "inspect") return run_inspect(in_.options, in_.model, in_.format);
     return run_diff(in_.before, in_.after, in_.format);
   }

@@ -16,6 +16,9 @@ int run_rules_test(const Options& options, const std::vector<std::string>& files
 int run_inspect(const Options& options, const std::string& model, const std::string& format);
 int run_diff(const std::string& before, const std::string& after, const std::string& format);
 int run_report(const Options& options, const std::vector<std::string>& files, const std::string& html);
+int run_verify(const Options& options, const NumericOptions& numeric);
+int run_fp16(const Options& options, const NumericOptions& numeric);
+int run_tap(const Options& options, const NumericOptions& numeric);
 int run_schema(const std::string& what);
 
 }  // namespace md::app

@@ -7,6 +7,7 @@
 
 #include "app/baseline.h"
 #include "app/commands.h"
+#include "app/compare.h"
 #include "app/graph_diff.h"
 #include "app/inputs.h"
 #include "app/terminal.h"
@@ -88,7 +89,10 @@ void write_outputs(const Session& session, const Document& document, const Outpu
   const bool write = edited.has_value() || (plan.named && !plan.in_place);
   if (write) {
     const Model& model = edited ? *edited : document.model();
-    auto output = write_model(document, model, plan, [&](const Document& written) { return accept_written(model, written); });
+    auto output = write_model(document, model, plan, [&](const Document& written) -> Status {
+      if (auto status = accept_written(model, written); !status || !edited) return status;
+      return compare_whole(document.model(), written.model(), session.options.max_error, session.options.seed, diagnosis);
+    });
     if (output) diagnosis.output = std::move(*output);
     else fail_run(diagnosis, exit_code(output.error()), output.error().kind == Error::Kind::check ? "check" : "write", output.error().message);
   }

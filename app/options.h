@@ -19,4 +19,14 @@ struct Options {
   std::uint64_t seed = 1;
 };
 
+/// verify, fp16 and tap: numbers.
+struct NumericOptions {
+  std::string model, other;                   ///< other: verify's second model
+  std::vector<std::string> inputs, outputs;   ///< .npz or .npy
+  std::vector<std::string> ranges;            ///< "name=lo:hi"
+  std::string format = "text", arithmetic = "storage", at, out;
+  bool fp16 = false, saturate = false;
+  double rtol = -1, atol = -1;                ///< negative: not given
+};
+
 }  // namespace md::app

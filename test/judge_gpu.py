@@ -9,8 +9,7 @@ result of the original, and so must the CPU result of the written model. A fixtu
 the accelerator's own fault or a missing feature keeps it from judging, {"target": "litert-gpu@2.1.5"} for faults of older runtimes
 (then only the CPU is asked: the wheel here is the newest).
 
-Exit codes: 0 all agree, 1 something does not, 77 not run (the reason is printed): needs `pip install ai-edge-litert numpy` and the
-SwiftShader driver of Debian's chromium, which scripts/setup.sh --judges installs.
+Exit codes: 0 all agree, 1 something does not, 77 not run (the reason is printed).
 """
 import json
 import os
@@ -19,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
-DRIVER = "/usr/lib/chromium/vk_swiftshader_icd.json"
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import judge_environment  # noqa: E402
+
 NEWEST = "litert-gpu@2.3.0"
 # Largest difference relative to the largest output: data of 8-bit files differs by one step, fp32 by rounding.
 CPU_TOLERANCE, GPU_TOLERANCE, QUANTIZED_TOLERANCE, FLOOR = 1e-3, 1e-3, 2e-2, 1e-6
@@ -133,22 +133,12 @@ def ask_in_child(original, fixed, with_gpu):
     """A crashing delegate costs one model."""
     command = [sys.executable, os.path.abspath(__file__), "--child", original, fixed, "gpu" if with_gpu else "cpu"]
     environment = dict(os.environ, XDG_RUNTIME_DIR=os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
-    environment.setdefault("VK_ICD_FILENAMES", DRIVER)
+    environment["VK_ICD_FILENAMES"] = judge_environment.vulkan_driver()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=300)
     for line in done.stdout.splitlines():
         if line.startswith("VERDICT "):
             return json.loads(line[len("VERDICT "):])
     return f"the judge's process ended with {done.returncode}: {done.stderr[-200:]}"
-
-
-def reason_not_to_run():
-    try:
-        import ai_edge_litert  # noqa: F401
-        import numpy  # noqa: F401
-    except ImportError as error:
-        return str(error)
-    driver = os.environ.get("VK_ICD_FILENAMES", DRIVER)
-    return "" if os.path.exists(driver) else f"no Vulkan driver at {driver}"
 
 
 def ways_to_fix(folder, settings):
@@ -160,10 +150,9 @@ def ways_to_fix(folder, settings):
 
 
 def main(program, fixtures):
-    reason = reason_not_to_run()
-    if reason:
-        print("not run:", reason)
-        return SKIPPED
+    judge_environment.enter("litert", "ai_edge_litert")
+    if not judge_environment.vulkan_driver():
+        judge_environment.skip("no software Vulkan driver: scripts/setup.sh --judges installs chromium's SwiftShader")
     judged, bad = 0, 0
     with tempfile.TemporaryDirectory() as scratch:
         for before in sorted(pathlib.Path(fixtures).glob("*/before.tflite")):

@@ -10,3 +10,4 @@ endfunction()
 
 md_python_test(schema_check schema_check.py)
 md_python_test(judge_roundtrip judge_roundtrip.py $<TARGET_FILE:md_rewrite> ${CMAKE_BINARY_DIR}/judge-cache)
+md_python_test(judge_gpu judge_gpu.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR}/fixtures)

@@ -1,0 +1,15 @@
+// The comparison of the whole model that ends every `fix`.
+#pragma once
+#include <string>
+
+#include "lib/base/result.h"
+#include "lib/diagnose/diagnosis.h"
+#include "lib/format/document.h"
+
+namespace md::app {
+
+/// Compares the input with what was written and records the result in the diagnosis (a note where nothing could be
+/// evaluated). Error (check): they differ by more than the applied fixes state, though all of them are safe.
+Status compare_whole(const Model& input, const Model& written, double max_error, std::uint64_t seed, Diagnosis& diagnosis);
+
+}  // namespace md::app

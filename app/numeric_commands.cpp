@@ -1,0 +1,143 @@
+// verify, fp16 and tap: what a model computes.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "app/commands.h"
+#include "app/inputs.h"
+#include "app/terminal.h"
+#include "lib/diagnose/output.h"
+#include "lib/eval/fp16_report.h"
+#include "lib/verify/verify.h"
+
+namespace md::app {
+namespace {
+
+using Ranges = std::map<std::string, std::pair<double, double>>;
+
+bool read_number(std::string_view text, double& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Result<Ranges> parse_ranges(const std::vector<std::string>& wishes) {
+  Ranges ranges;
+  for (const std::string& wish : wishes) {
+    const std::size_t equals = wish.rfind('=');
+    const std::size_t colon = equals == std::string::npos ? equals : wish.find(':', equals);
+    std::pair<double, double> range;
+    if (colon == std::string::npos || !read_number(std::string_view(wish).substr(equals + 1, colon - equals - 1), range.first) ||
+        !read_number(std::string_view(wish).substr(colon + 1), range.second))
+      return usage_error(fmt::format("--range {}: expected NAME=LO:HI, e.g. image=0:255", wish));
+    ranges[wish.substr(0, equals)] = range;
+  }
+  return ranges;
+}
+
+Result<std::unique_ptr<Document>> open_model(const std::string& path) {
+  auto file = open_input(path);
+  if (!file) return tl::make_unexpected(file.error());
+  return open_document(*file);
+}
+
+Result<CompareOptions> compare_options(const Options& options, const NumericOptions& numeric, const Model& model) {
+  CompareOptions to;
+  to.samples = options.samples;
+  to.seed = options.seed;
+  if (numeric.rtol >= 0) to.rtol = numeric.rtol;
+  if (numeric.atol >= 0) to.atol = numeric.atol;
+  if (numeric.fp16) to.mode_b.arithmetic = Arithmetic::f16_storage;
+  auto ranges = parse_ranges(numeric.ranges);
+  if (!ranges) return tl::make_unexpected(ranges.error());
+  to.ranges = std::move(*ranges);
+  if (numeric.inputs.empty()) return to;
+  auto inputs = load_inputs(model, numeric.inputs);
+  if (!inputs) return tl::make_unexpected(inputs.error());
+  to.inputs = std::move(*inputs);
+  return to;
+}
+
+Result<ModelComparison> compare_with_device(const Model& model, const NumericOptions& numeric, const CompareOptions& options) {
+  if (numeric.outputs.size() != 1 || options.inputs.empty()) return usage_error("verify needs a second model, or --inputs FILE and --outputs FILE of a device");
+  auto outputs = read_numpy(numeric.outputs.front());
+  if (!outputs) return tl::make_unexpected(outputs.error());
+  return verify_device(model, options.inputs, *outputs, options);
+}
+
+Status check_format(const std::string& format, std::initializer_list<std::string_view> known) {
+  std::string expected;
+  for (const std::string_view name : known) {
+    if (format == name) return {};
+    expected += expected.empty() ? std::string(name) : " or " + std::string(name);
+  }
+  return usage_error(fmt::format("--output-format {}: expected {}", format, expected));
+}
+
+}  // namespace
+
+int run_verify(const Options& options, const NumericOptions& numeric) {
+  if (auto status = check_format(numeric.format, {"text", "json"}); !status) return report(status.error());
+  auto a = open_model(numeric.model);
+  if (!a) return report(a.error());
+  auto settings = compare_options(options, numeric, (*a)->model());
+  if (!settings) return report(settings.error());
+  ModelComparison comparison;
+  if (numeric.other.empty()) {
+    auto compared = compare_with_device((*a)->model(), numeric, *settings);
+    if (!compared) return report(compared.error());
+    comparison = std::move(*compared);
+  } else {
+    auto b = open_model(numeric.other);
+    if (!b) return report(b.error());
+    comparison = verify_models((*a)->model(), (*b)->model(), *settings);
+  }
+  if (!print_data(numeric.format == "json" ? comparison_json(comparison) : comparison_text(comparison))) return 4;
+  if (!comparison.evaluated && comparison.interface_differences.empty()) return 2;
+  return comparison.equal ? 0 : 1;
+}
+
+int run_fp16(const Options& options, const NumericOptions& numeric) {
+  if (auto status = check_format(numeric.format, {"text", "json", "csv"}); !status) return report(status.error());
+  auto document = open_model(numeric.model);
+  if (!document) return report(document.error());
+  const Model& model = (*document)->model();
+  Fp16Options settings;
+  auto ranges = parse_ranges(numeric.ranges);
+  if (!ranges) return report(ranges.error());
+  settings.inputs.ranges = std::move(*ranges);
+  settings.inputs.samples = options.samples;
+  settings.inputs.seed = options.seed;
+  settings.saturate = numeric.saturate;
+  if (numeric.arithmetic == "accumulate") settings.arithmetic = Arithmetic::f16_accumulate;
+  if (numeric.arithmetic == "tree") settings.arithmetic = Arithmetic::f16_tree;
+  if (!numeric.inputs.empty()) {
+    auto inputs = load_inputs(model, numeric.inputs);
+    if (!inputs) return report(inputs.error());
+    settings.inputs.inputs = std::move(*inputs);
+  }
+  const Fp16Report result = fp16_report(model, 0, settings);
+  const std::string text = numeric.format == "json" ? fp16_json(result) : numeric.format == "csv" ? fp16_csv(result) : fp16_text(result, use_color(options.color, stdout));
+  if (!print_data(text)) return 4;
+  return result.verdict == Fp16Verdict::unknown ? 2 : result.verdict == Fp16Verdict::fine ? 0 : 1;
+}
+
+int run_tap(const Options& options, const NumericOptions& numeric) {
+  auto document = open_model(numeric.model);
+  if (!document) return report(document.error());
+  auto tapped = with_tap((*document)->model(), numeric.at);
+  if (!tapped) return report(tapped.error());
+  const std::filesystem::path input(numeric.model);
+  OutputPlan plan;
+  plan.model_path = numeric.out.empty() ? std::filesystem::path(input).replace_extension(".tap" + input.extension().string()).string() : numeric.out;
+  if (same_file(numeric.model, plan.model_path)) return report({Error::Kind::usage, plan.model_path + ": is the input file; give another name with -o"});
+  std::error_code error;
+  if (std::filesystem::exists(plan.model_path, error) && !options.force)
+    return report({Error::Kind::usage, plan.model_path + ": exists; give --force to replace it, or another name with -o"});
+  auto written = write_model(**document, *tapped, plan, nullptr);
+  if (!written) return report(written.error());
+  print_note(fmt::format("wrote {} ({} bytes)", written->path, written->bytes));
+  return 0;
+}
+
+}  // namespace md::app
