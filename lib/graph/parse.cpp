@@ -415,6 +415,7 @@ class Parser {
       }
       return;
     }
+    if (node.outputs.empty()) return;
     std::vector<const Value*> operands;
     for (const ValueId v : node.inputs) operands.push_back(v < 0 ? nullptr : &graph().value(v));
     const auto inferred = infer_types(model_.format, node, operands, node.outputs.size());
