@@ -54,7 +54,8 @@ Weight judge(const LogLine& line, const Words& words) {
   const std::string_view text = line.text;
   if (words.benign || words.detail) return Weight::none;
   const bool quiet = line.level == LogLevel::verbose || line.level == LogLevel::info || line.level == LogLevel::warning;
-  if (quiet && !starts(text, "GPU COMPATIBILITY WARNING")) return Weight::none;
+  const bool grave = starts(text, "GPU COMPATIBILITY WARNING") || starts(text, "Attempting to use a delegate that only supports static-sized");
+  if (quiet && !grave) return Weight::none;
   if (line.logcat && tool_of(line, words).empty() && line.tag != "AndroidRuntime" && line.tag != "libc") return Weight::none;
   if (has(text, "INVALID_ARGUMENT:")) return Weight::cause;
   if (words.echo) return Weight::echo;

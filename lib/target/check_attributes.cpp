@@ -11,10 +11,13 @@ namespace {
 
 using Result_ = std::optional<Fault>;
 
-/// Attribute "name" equals "is" (a number, or a flag as 0 and 1), else "text" with {got}.
+/// Attribute "name" equals "is" (a number, or a flag as 0 and 1), with "not" differs from it; else "text" with {got}.
 Result_ attribute_is(const CheckContext& c, const CheckSpec& spec) {
-  const double got = c.node.attrs.number(spec.text("name"), spec.parameters.number("default"));
-  if (got == spec.parameters.number("is")) return {};
+  const AttrValue* value = c.node.attrs.find(spec.text("name"));
+  const double got = value && std::holds_alternative<double>(*value)
+                         ? std::get<double>(*value)
+                         : static_cast<double>(c.node.attrs.integer(spec.text("name"), spec.parameters.integer("default")));
+  if ((got == spec.parameters.number("is")) != spec.parameters.flag("not")) return {};
   return Fault{filled(spec.text("text"), {{"got", fmt::format("{}", static_cast<std::int64_t>(got))}}), none_id};
 }
 

@@ -87,12 +87,12 @@ Result_ constant_axes(const CheckContext& c, const CheckSpec& spec) {
                none_id};
 }
 
-/// An operand that may be runtime, or a constant of FLOAT32, BOOL or INT32. (What fails as a runtime tensor is tried as a
+/// Operands that may be runtime, or a constant of FLOAT32, BOOL or INT32. (What fails as a runtime tensor is tried as a
 /// constant, and that failure is the one that is told.)
 Result_ runtime_or_constant(const CheckContext& c, const CheckSpec& spec) {
   const std::int64_t max_rank = spec.parameters.integer("max_rank", 5);
-  for (const std::int64_t operand : spec.operands("operands")) {
-    const Value* value = c.input(static_cast<std::size_t>(operand));
+  for (std::size_t operand = 0; operand < c.input_count(); ++operand) {
+    const Value* value = c.input(operand);
     if (!value) continue;
     const bool channel_scales = (value->dtype == DType::i8 || value->dtype == DType::u8) && value->quantization &&
                                 value->quantization->scale.size() > 1;

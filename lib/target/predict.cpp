@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/target/dynamic.h"
 #include "lib/target/table_target.h"
 
 namespace md {
@@ -46,12 +47,21 @@ Prediction TableTarget::predict(const Model& model) const {
   bool refused = false, crash = false;
   for (std::size_t g = 0; g < model.graphs.size(); ++g) {
     const Graph& graph = model.graphs[g];
+    const DynamicValue unsized = checks_->static_only.empty() ? DynamicValue{} : first_dynamic_value(graph);
+    if (unsized.value != none_id) {
+      refused = true;
+      prediction.records.push_back({filled(checks_->static_only, {{"tensor", fmt::format("{}", unsized.value)}}), static_cast<int>(g),
+                                    unsized.node, unsized.value, false, false});
+    }
     const DelegateView view(model, static_cast<int>(g), checks_->signature_names);
     for (const NodeId id : graph.order) {
       NodeVerdict verdict = judge(view, static_cast<int>(g), id);
       refused = refused || !verdict.records.empty();
       crash = crash || verdict.crash;
-      for (PredictedRecord& record : verdict.records) prediction.records.push_back(std::move(record));
+      for (PredictedRecord& record : verdict.records) {
+        record.hidden = record.hidden || unsized.value != none_id;  // the graph is refused before its nodes are looked at
+        prediction.records.push_back(std::move(record));
+      }
       if (view.is_half_constant_dequantize(graph.node(id)))
         left_out.push_back({"DEQUANTIZE: ", static_cast<int>(g), id, none_id, false, true});
     }

@@ -113,6 +113,7 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   table.target = json.value("target", "");
   if (table.target.empty()) return reader.error("target", "missing");
   table.signature_names = json.value("signature_names", false);
+  table.static_only = json.value("static_only", "");
   const Json versions = json.value("versions", Json::array());
   for (const Json& version : versions) {
     const auto parsed = version.is_string() ? Version::parse(version.get<std::string>()) : std::nullopt;

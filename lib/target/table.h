@@ -28,6 +28,7 @@ struct Table {
   std::map<std::string, CheckList, std::less<>> composites;  ///< by composite name
   CheckList unknown_operator, unknown_custom, unknown_composite;
   std::map<std::string, CheckList, std::less<>> kernels;     ///< after the checks: what fails when the kernels are built
+  std::string static_only;  ///< what is said of a graph with sizes that are known only at run time; empty: they are taken
   /// Checks of a node, in the runtime's order.
   const CheckList& checks_for(const Node& node) const;
 };
