@@ -1,7 +1,9 @@
 // Opening files of every kind, and writing files safely.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -50,6 +52,7 @@ TEST_CASE("files of known other kinds are named", "[format]") {
       {"\x89HDF\r\n\x1a\n", "is an HDF5 file"},
       {"{\"a\": 1}", "is a JSON file"},
       {"E0000 something failed\nmore lines\n", "is a text file"},
+      {"\xff\xfe""E\0R\0"s, "is a text file"},
       {"<!DOCTYPE html><html>", "is an HTML or XML file"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "is a Git LFS pointer"},
       {"\x80\x02}q\x00."s, "is a Python pickle"},
@@ -138,9 +141,42 @@ TEST_CASE("an output that cannot be written says why", "[format]") {
   };
   REQUIRE(message(folder.path + "/no/such/out.tflite").find("does not exist") != std::string::npos);
   REQUIRE(message(folder.path).find("is a directory") != std::string::npos);
+  REQUIRE(message("/dev/null").find("not a regular file") != std::string::npos);
   if (::geteuid() != 0) {  // root writes everywhere
     ::chmod(folder.path.c_str(), 0500);
     REQUIRE(message(folder.path + "/out.tflite").find("not writable") != std::string::npos);
     ::chmod(folder.path.c_str(), 0700);
   }
+}
+
+TEST_CASE("an output that outgrows the disk leaves nothing", "[format]") {
+  const Folder folder;
+  rlimit before {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    auto sink = AtomicFileSink::create(folder.path + "/out");
+    REQUIRE(sink);
+    rlimit small = before;
+    small.rlim_cur = 1000;
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const auto done = (*sink)->append(view(std::string(5000, 'x')));
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    REQUIRE_FALSE(done);
+    REQUIRE(done.error().message.find("nothing was written") != std::string::npos);
+  }
+  std::signal(SIGXFSZ, handler);
+  REQUIRE(folder.files() == 0);
+}
+
+TEST_CASE("a link to the output stays a link", "[format]") {
+  const Folder folder;
+  std::ofstream(folder.path + "/real") << "old";
+  std::filesystem::create_symlink("real", folder.path + "/link");
+  auto sink = AtomicFileSink::create(folder.path + "/link");
+  REQUIRE(sink);
+  REQUIRE((*sink)->append(view("new")));
+  REQUIRE((*sink)->commit());
+  REQUIRE(std::filesystem::is_symlink(folder.path + "/link"));
+  REQUIRE(read_file(folder.path + "/real") == "new");
 }

@@ -103,7 +103,7 @@ TEST_CASE("a small file that describes a huge graph is refused", "[tflite]") {
   const std::vector<std::int32_t> zeros(50000, 0);
   const auto list = b.CreateVector(zeros);
   const auto op = tflite::CreateOperator(b, 0, list, b.CreateVector(std::vector<std::int32_t>{}));
-  const std::vector<flatbuffers::Offset<tflite::Operator>> operators(80000, op);
+  const std::vector<flatbuffers::Offset<tflite::Operator>> operators(80000, op);  // below the limit of their number
   const auto tensor = tflite::CreateTensor(b, b.CreateVector(std::vector<std::int32_t>{1}));
   const auto all_operators = b.CreateVector(operators);
   const auto graph = tflite::CreateSubGraph(b, b.CreateVector(std::vector{tensor}), b.CreateVector(std::vector<std::int32_t>{0}),
@@ -118,4 +118,14 @@ TEST_CASE("a .tflite that names the broken part", "[tflite]") {
   const std::string bytes = make_tflite({});
   REQUIRE(error_of(bytes.substr(0, 12)).find("too short") != std::string::npos);
   REQUIRE(error_of(bytes.substr(0, bytes.size() / 2)).find("offset") != std::string::npos);
+}
+
+TEST_CASE("more operators than any model has are refused before they are read", "[tflite]") {
+  flatbuffers::FlatBufferBuilder b;
+  const auto op = tflite::CreateOperator(b);
+  const std::vector<flatbuffers::Offset<tflite::Operator>> operators((1 << 20) + 1, op);
+  const auto graph = tflite::CreateSubGraph(b, 0, 0, 0, b.CreateVector(operators));
+  b.Finish(tflite::CreateModel(b, 3, 0, b.CreateVector(std::vector{graph})), "TFL3");
+  const std::string bytes(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize());
+  REQUIRE(error_of(bytes) == "x.tflite: has 1048577 operators, this program takes up to 1048576");
 }

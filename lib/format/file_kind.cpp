@@ -44,6 +44,8 @@ constexpr Magic magics[] = {
     {0, "\x80\x04"sv, FileKind::pickle},
     {0, "\x80\x05"sv, FileKind::pickle},
     {0, "BM"sv, FileKind::bmp},
+    {0, "\xff\xfe"sv, FileKind::text},  // UTF-16
+    {0, "\xfe\xff"sv, FileKind::text},
 };
 
 bool has(Bytes bytes, const Magic& magic) {

@@ -57,10 +57,19 @@ Status MemorySink::append_range(const MappedFile& file, std::uint64_t offset, st
   return append(file.bytes().subspan(offset, length));
 }
 
-Result<std::unique_ptr<AtomicFileSink>> AtomicFileSink::create(const std::string& path) {
+Result<std::unique_ptr<AtomicFileSink>> AtomicFileSink::create(const std::string& given) {
+  std::string path = given;
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
-    return input_error(fmt::format("{}: is a directory, expected the name of a file to write", path));
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return input_error(fmt::format("{}: is a directory, expected the name of a file to write", path));
+    // A rename would put a file in the place of the device.
+    if (!S_ISREG(info.st_mode)) return input_error(fmt::format("{}: is not a regular file, choose another output", path));
+    // Through a link its target is replaced, not the link.
+    if (char* real = ::realpath(path.c_str(), nullptr)) {
+      path = real;
+      std::free(real);
+    }
+  }
   const std::string folder = folder_of(path);
   if (::stat(folder.c_str(), &info) != 0)
     return input_error(fmt::format("{}: the folder {} does not exist; create it first", path, folder));

@@ -35,7 +35,10 @@ std::vector<To> numbers(const flatbuffers::Vector<From>* v) {
 
 /// Larger custom options (compiled programs, tables) are weights, not attributes: they stay in the file unread.
 constexpr std::size_t custom_options_limit = std::size_t{1} << 20;
-constexpr std::size_t custom_operator_cost = 64, tensor_cost = 24, metadata_text_limit = 64;
+/// What one table costs of the reading budget, at most what it takes in a file where nothing is shared.
+constexpr std::size_t operator_cost = 64, tensor_cost = 24, map_cost = 40, metadata_text_limit = 64;
+/// Far above every real model (a large language model has some 10,000 operators); a view takes about a kilobyte each.
+constexpr std::size_t operator_limit = std::size_t{1} << 20, tensor_limit = std::size_t{1} << 22, list_limit = std::size_t{1} << 16;
 
 class Reader {
  public:
@@ -57,6 +60,7 @@ class Reader {
   }
   Status too_large() const { return bad("describes a graph larger than the file itself can hold"); }
 
+  Status check_counts();
   Status check_buffers();
   Status read_graph(std::size_t g);
   Status read_tensor(std::size_t g, std::size_t t, Value& value);
@@ -73,6 +77,23 @@ class Reader {
   TfliteFile out_;
   std::size_t budget_ = 0;
 };
+
+Status Reader::check_counts() {
+  std::size_t tensors = 0, operators = 0;
+  if (const auto* graphs = out_.root->subgraphs(); length(graphs) <= list_limit)
+    for (flatbuffers::uoffset_t g = 0; g < length(graphs); ++g) tensors += length(graphs->Get(g)->tensors()), operators += length(graphs->Get(g)->operators());
+  const auto within = [&](const char* what, std::size_t count, std::size_t limit) -> Status {
+    if (count <= limit) return {};
+    return fail(Error::Kind::unsupported, fmt::format("{}: has {} {}, this program takes up to {}", out_.file->path(), count, what, limit));
+  };
+  if (auto done = within("subgraphs", length(out_.root->subgraphs()), list_limit); !done) return done;
+  if (auto done = within("signatures", length(out_.root->signature_defs()), list_limit); !done) return done;
+  if (auto done = within("metadata entries", length(out_.root->metadata()), list_limit); !done) return done;
+  if (auto done = within("operator codes", length(out_.root->operator_codes()), list_limit); !done) return done;
+  if (auto done = within("buffers", length(out_.root->buffers()), tensor_limit); !done) return done;
+  if (auto done = within("tensors", tensors, tensor_limit); !done) return done;
+  return within("operators", operators, operator_limit);
+}
 
 Status Reader::check_buffers() {
   const auto* buffers = out_.root->buffers();
@@ -239,7 +260,7 @@ Status Reader::read_called_graphs(std::size_t g, std::size_t n, Node& node) {
 }
 
 Status Reader::read_operator(std::size_t g, std::size_t n, const tflite::Operator& from, Node& node) {
-  if (!spend(custom_operator_cost)) return too_large();
+  if (!spend(operator_cost)) return too_large();
   const auto* codes = out_.root->operator_codes();
   if (from.opcode_index() >= length(codes))
     return bad("subgraph {} operator {} names operator code {}, but there are {}", g, n, from.opcode_index(), length(codes));
@@ -310,7 +331,7 @@ Status Reader::read_signatures() {
       for (std::size_t i = 0; i < length(maps); ++i) {
         const tflite::TensorMap& map = *maps->Get(static_cast<flatbuffers::uoffset_t>(i));
         if (map.tensor_index() >= limit) return bad("signature {} names tensor {}, but subgraph {} has {}", s, map.tensor_index(), from.subgraph_index(), limit);
-        if (!spend(16 + text(map.name()).size())) return too_large();
+        if (!spend(map_cost + text(map.name()).size())) return too_large();
         to.emplace_back(text(map.name()), static_cast<ValueId>(map.tensor_index()));
       }
       return {};
@@ -344,6 +365,7 @@ Result<TfliteFile> Reader::read() {
   budget_ = 4 * std::min(out_.file->bytes().size(), flatbuffer_limit) + (std::size_t{1} << 16);
   out_.model.format = Format::tflite;
   out_.model.producer = text(out_.root->description());
+  if (auto done = check_counts(); !done) return tl::make_unexpected(done.error());
   const std::size_t graphs = length(out_.root->subgraphs());
   if (!spend(graphs * tensor_cost)) return tl::make_unexpected(too_large().error());
   out_.model.graphs.resize(graphs);

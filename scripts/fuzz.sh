@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# scripts/fuzz.sh NAME [SECONDS] [CORPUS_FOLDER...]: builds test/fuzz/NAME_fuzz.cpp with clang's libFuzzer and sanitizers,
+# and runs it on the fixtures of that name's format (tflite, pt2, pte, log, ...) and the folders given. Crashes land in
+# build-fuzz/; each becomes a file in a test when it is mended.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+name=${1:?which fuzzer? one of: $(ls test/fuzz | sed 's/_fuzz.cpp//' | tr '\n' ' ')}
+seconds=${2:-60}
+[ $# -gt 1 ] && shift 2 || shift
+clang=$(command -v clang++ || true)
+[ -n "$clang" ] || { echo "fuzz.sh needs clang++ (Debian's package clang)" >&2; exit 2; }
+cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_BUILD_TYPE=Debug -DMD_TESTS=OFF -DMD_FUZZ=ON \
+  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1 -Wno-error -fsanitize=address,undefined,fuzzer-no-link" >&2
+cmake --build build-fuzz --target "${name}_fuzz" >&2
+mkdir -p "build-fuzz/corpus-$name"
+find fixtures -name "*.$name" -size -64k -exec cp -f {} "build-fuzz/corpus-$name/" \;
+cd build-fuzz
+exec "./${name}_fuzz" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=2048 -timeout=20 "corpus-$name" "$@"
