@@ -80,7 +80,7 @@ Result_ operand_constant(const CheckContext& c, const CheckSpec& spec) {
 
 /// The same runtime tensor as both operands.
 Result_ distinct_operands(const CheckContext& c, const CheckSpec& spec) {
-  if (c.input_count() != 2 || c.input_id(0) != c.input_id(1) || c.is_constant(0)) return {};
+  if (c.input_count() != 2 || !c.input(0) || c.input_id(0) != c.input_id(1) || c.is_constant(0)) return {};
   return Fault{spec.text("text", "No support of few identical inputs in the same operation."), none_id};
 }
 

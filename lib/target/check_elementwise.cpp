@@ -105,6 +105,29 @@ Result_ select(const CheckContext& c, const CheckSpec& spec) {
   return {};
 }
 
+/// A comparison's result is read by one operator, which selects or casts to a float.
+Result_ read_by_one_float_operator(const CheckContext& c, const CheckSpec&) {
+  const Graph& graph = c.view.graph();
+  if (!c.output(0)) return {};
+  const std::span<const Use> uses = graph.uses(c.node.outputs[0]);
+  if (uses.size() != 1) return Fault{"Not supported logical op case", none_id};
+  const Node& next = graph.node(uses[0].node);
+  const DType result = next.outputs.empty() ? DType::unknown : graph.value(next.outputs[0]).dtype;
+  const bool selects = next.op == "CAST" || next.op == "SELECT" || next.op == "SELECT_V2";
+  if (selects && (result == DType::f16 || result == DType::f32)) return {};
+  return Fault{"Not supported logical op case.", none_id};
+}
+
+/// A CAST from bool to float: the condition has one producer and one reader, and so has the result.
+Result_ one_bool_consumer(const CheckContext& c, const CheckSpec&) {
+  const Graph& graph = c.view.graph();
+  const Value *in = c.input(0), *out = c.output(0);
+  if (!in || !out || in->dtype != DType::boolean || (out->dtype != DType::f16 && out->dtype != DType::f32)) return {};
+  if (graph.producer(c.node.inputs[0]) < 0 || graph.uses(c.node.inputs[0]).size() != 1) return Fault{"Not supported cast case", none_id};
+  if (graph.uses(c.node.outputs[0]).size() != 1) return Fault{"Cast from bool not supported for outputs", none_id};
+  return {};
+}
+
 }  // namespace
 
 const std::vector<CheckEntry>& elementwise_checks() {
@@ -113,6 +136,8 @@ const std::vector<CheckEntry>& elementwise_checks() {
       {"runtime broadcast", runtime_broadcast},
       {"constant operand", constant_operand},
       {"select", select},
+      {"read by one float operator", read_by_one_float_operator},
+      {"one bool consumer", one_bool_consumer},
   };
   return checks;
 }

@@ -37,8 +37,8 @@ Result_ constant_only(const CheckContext& c, const CheckSpec&) {
 /// An elementwise operator reads a constant operand of several elements as floats, and dies of other types.
 Result_ constant_operand_type(const CheckContext& c, const CheckSpec&) {
   if (c.input_count() != 2 || c.runtime_inputs() != 1) return {};
-  const Value& constant = c.is_constant(0) ? *c.input(0) : *c.input(1);
-  if (reads_constant_type(constant.dtype) || elements(constant.shape) == 1) return {};
+  const Value* constant = c.is_constant(0) ? c.input(0) : c.input(1);
+  if (!constant || reads_constant_type(constant->dtype) || elements(constant->shape) == 1) return {};
   return bad_constant_type();
 }
 
@@ -57,7 +57,7 @@ Result_ runtime_bias(const CheckContext& c, const CheckSpec&) {
 
 /// A tensor that a node reads twice, unless a reshape is put in between (which a batch other than 1 needs).
 Result_ tensor_read_twice(const CheckContext& c, const CheckSpec& spec) {
-  if (c.input_count() < 2 || c.input_id(0) != c.input_id(1) || c.is_constant(0) || bhwc(c.input(0)->shape).b != 1) return {};
+  if (c.input_count() < 2 || !c.input(0) || c.input_id(0) != c.input_id(1) || c.is_constant(0) || bhwc(c.input(0)->shape).b != 1) return {};
   return Fault{spec.text("text"), none_id};
 }
 

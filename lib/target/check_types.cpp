@@ -28,9 +28,10 @@ std::vector<std::string> expand(const CheckContext& c, const CheckSpec& spec, st
 
 Result_ allowed(const CheckContext& c, const CheckSpec& spec, ValueId id, const std::vector<std::string>& types) {
   const Value& value = c.view.graph().value(id);
-  if (spec.parameters.flag("ranks", true) && value.rank() >= 5)
-    return Fault{fmt::format("{} {}", spec.text("rank_text", "Tensor dimensions must be less than 5."), c.view.name(id)), id};
+  const std::string text = spec.text("text");  // one text for both faults, without the tensor's name
+  if (value.rank() >= 5) return Fault{text.empty() ? fmt::format("Tensor dimensions must be less than 5. {}", c.view.name(id)) : text, id};
   if (value.is_constant() || std::find(types.begin(), types.end(), runtime_type_name(value.dtype)) != types.end()) return {};
+  if (!text.empty()) return Fault{text, id};
   return Fault{fmt::format("Tensor type({}) is not supported. {}", runtime_type_name(value.dtype), c.view.name(id)), id};
 }
 
