@@ -70,6 +70,7 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
 
 void add_fix_options(CLI::App* command, Options& to) {
   command->add_option("-o,--output", to.output, "write the model here instead of MODEL.fixed.EXT");
+  add_list(command, "--cut-before", to.cuts, "first remove everything behind this value and make it an output (may be repeated)");
   command->add_flag("--dry-run", to.dry_run, "diagnose and prove, write nothing");
   command->add_flag("--diff", to.show_diff, "print what changes in the graph");
   command->add_flag("--force", to.force, "replace files that modeldoctor did not write");

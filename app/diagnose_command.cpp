@@ -1,5 +1,6 @@
 // check, fix and log: run the engine over the inputs, write what was asked for, print one report.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,7 @@
 #include "lib/diagnose/diagnose.h"
 #include "lib/diagnose/output.h"
 #include "lib/edit/changes.h"
+#include "lib/edit/cut.h"
 #include "lib/report/report.h"
 
 namespace md::app {
@@ -83,15 +85,15 @@ Status accept_written(const Model& edited, const Document& written) {
   return {};
 }
 
-/// Writes the model (when there is something to write) and the diagnosis beside it.
-void write_outputs(const Session& session, const Document& document, const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
+/// Writes the model (when there is something to write) and the diagnosis beside it. `start`: what the fixes began with.
+void write_outputs(const Session& session, const Document& document, const Model& start, const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
   if (session.options.dry_run) return;
   const bool write = edited.has_value() || (plan.named && !plan.in_place);
   if (write) {
     const Model& model = edited ? *edited : document.model();
     auto output = write_model(document, model, plan, [&](const Document& written) -> Status {
       if (auto status = accept_written(model, written); !status || !edited) return status;
-      return compare_whole(document.model(), written.model(), session.options.max_error, session.options.seed, diagnosis);
+      return compare_whole(start, written.model(), session.options.max_error, session.options.seed, diagnosis);
     });
     if (output) diagnosis.output = std::move(*output);
     else fail_run(diagnosis, exit_code(output.error()), output.error().kind == Error::Kind::check ? "check" : "write", output.error().message);
@@ -119,12 +121,23 @@ ModelRun run_model(const Session& session, const std::string& path) {
   if (session.apply && !options.dry_run)
     if (auto status = check_output(plan, options.force); !status) return {failed(session, plan.model_path, status.error()), ""};
 
+  std::optional<Model> cut;
+  if (!options.cuts.empty()) {
+    auto shortened = cut_before((*document)->model(), options.cuts);
+    if (!shortened) return {failed(session, path, shortened.error()), ""};
+    cut = std::move(*shortened);
+  }
   DiagnoseRequest request = request_for(session, document->get(), path);
+  request.start = cut ? &*cut : nullptr;
   const WriteCapability capability = (*document)->capability();
   if (session.apply && !capability.can_write) request.options.apply = false;
   auto outcome = diagnose(request);
   if (!outcome) return {failed(session, path, outcome.error()), ""};
   run.diagnosis = std::move(outcome->diagnosis);
+  if (cut) {
+    run.diagnosis.notes.push_back(fmt::format("cut before {}: that is an output now, what lay behind it is gone", fmt::join(options.cuts, ", ")));
+    if (!outcome->edited) outcome->edited = cut;
+  }
   if (session.apply && !capability.can_write) run.diagnosis.notes.push_back("this file cannot be rewritten: " + capability.reason);
   if (options.hash && run.diagnosis.model) run.diagnosis.model->sha256 = sha256((*file)->bytes());
   if (session.baseline) {
@@ -132,7 +145,7 @@ ModelRun run_model(const Session& session, const std::string& path) {
     settle(run.diagnosis, fail_on_word(session));
   }
   if (options.show_diff && outcome->edited) run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
-  if (session.apply) write_outputs(session, **document, plan, outcome->edited, run.diagnosis);
+  if (session.apply) write_outputs(session, **document, cut ? *cut : (*document)->model(), plan, outcome->edited, run.diagnosis);
   return run;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/diagnose/output.h"
 #include "lib/diagnose/targets.h"
 #include "lib/diagnose/versions.h"
+#include "lib/edit/cut.h"
 #include "test/catch.h"
 #include "test/run_program.h"
 #include "test/text_document.h"
@@ -141,6 +142,32 @@ TEST_CASE("where a constant above is not finite, differences on such values coun
   CHECK(reaches("[0, -inf]"));
   CHECK(reaches("[0, 100000]"));
   CHECK_FALSE(reaches("[0, 65504]"));
+}
+
+TEST_CASE("cutting before a value removes what lies behind it, and only that", "[diagnose]") {
+  const TextDocument document(R"(
+input %x : f32[1, 4]
+input %z : f32[1, 4]
+%a = EXP(%x) : f32[1, 4]
+%s = ABS(%z) : f32[1, 4]
+%b = ADD(%a, %s) : f32[1, 4]
+%c = COS(%x) : f32[1, 4]
+output %b
+output %c
+)", Format::tflite);
+  REQUIRE(document.error == "");
+  const auto cut = cut_before(document.model(), {"a"});
+  REQUIRE(cut.has_value());
+  const Graph& graph = cut->graphs[0];
+  std::vector<std::string> ops, outputs;
+  for (const NodeId id : graph.order) ops.push_back(graph.node(id).op);
+  for (const ValueId id : graph.outputs) outputs.push_back(graph.value(id).name);
+  // ADD depends on a; ABS was there for ADD alone. COS and its output stay, and so do both inputs.
+  CHECK(ops == std::vector<std::string>{"EXP", "COS"});
+  CHECK(outputs == std::vector<std::string>{"c", "a"});
+  CHECK(graph.inputs.size() == 2);
+  CHECK(cut_before(document.model(), {"aa"}).error().message.find("did you mean") != std::string::npos);
+  CHECK(cut_before(document.model(), {"b"}).error().kind == Error::Kind::usage);
 }
 
 TEST_CASE("names of outputs", "[diagnose]") {

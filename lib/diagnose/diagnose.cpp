@@ -49,7 +49,7 @@ class Run {
     evidence_ = gather_evidence(request_.logs, index_);
     if (owned_targets_.empty()) infer_target();
     report_inputs();
-    if (request_.document) examine(request_.document->model());
+    if (request_.document) examine(request_.start ? *request_.start : request_.document->model());
     explain_log();
     drop_repeated_predictions();
     finish();

@@ -11,6 +11,7 @@ namespace md::reporters {
 namespace {
 
 constexpr std::size_t kPlacesShown = 6;
+constexpr std::size_t kSourceLinesShown = 8;
 
 class Writer {
  public:
@@ -99,7 +100,9 @@ class Writer {
     const std::vector<std::string> lines = lines_of(finding.at_source);
     if (lines.empty()) return;
     line("    at the source:");
-    for (const std::string& text : lines) line("      " + text);
+    const std::size_t shown = style_.verbose || lines.size() <= kSourceLinesShown + 1 ? lines.size() : kSourceLinesShown;
+    for (std::size_t i = 0; i < shown; ++i) line("      " + lines[i]);
+    if (shown < lines.size()) line(fmt::format("      ... (modeldoctor explain {})", finding.rule));
   }
 
   void unexplained(const Diagnosis& run) {

@@ -162,6 +162,7 @@ std::string next_step(const Diagnosis& run) {
   }
   if (run.command == "check" && fixable) return fmt::format("modeldoctor fix {}", model_path(run));
   if (run.command == "fix" && unsafe) return "--unsafe-fixes applies the fixes marked unsafe (their reasons are above)";
+  if (!run.model && open && !run.log.empty()) return fmt::format("modeldoctor fix MODEL --log {}", run.log.front().path);
   if (open) return fmt::format("modeldoctor explain {}", open->rule);
   return "";
 }
