@@ -42,18 +42,16 @@ Result_ clamp_shapes(const CheckContext& c, const CheckSpec&) {
   return {};
 }
 
-/// Norms: scale and bias have one value a channel.
+/// Norms: scale and bias have one value a channel. `layout`: channels as the delegate lays the input out (a rank-1 input
+/// has one), else the last dimension.
 Result_ norm_vectors(const CheckContext& c, const CheckSpec& spec) {
   const Value* input = c.input(0);
   if (!input || input->shape.empty()) return {};
-  static constexpr std::string_view names[] = {"Scale", "Bias"};
+  const std::int64_t channels = spec.parameters.flag("layout") ? bhwc(input->shape).c : input->shape.back();
   for (std::size_t i = 1; i <= 2; ++i) {
     const Value* vector = c.input(i);
-    if (!vector || vector->shape.empty()) continue;
-    if (vector->shape.back() != input->shape.back())
-      return Fault{fmt::format("{} tensor channels don't match input tensor channels.",
-                               i == 2 ? spec.text("second", "Bias") : std::string(names[0])),
-                   none_id};
+    if (!vector || vector->shape.empty() || vector->shape.back() == channels) continue;
+    return Fault{fmt::format("{} tensor channels don't match input tensor channels.", i == 1 ? "Scale" : "Bias"), none_id};
   }
   return {};
 }

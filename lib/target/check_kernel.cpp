@@ -61,6 +61,16 @@ Result_ tensor_read_twice(const CheckContext& c, const CheckSpec& spec) {
   return Fault{spec.text("text"), none_id};
 }
 
+/// A product with a transposed second operand: with at most 8 rows it needs columns and inner lengths in multiples of 4.
+Result_ transposed_product(const CheckContext& c, const CheckSpec& spec) {
+  const Value *a = c.input(0), *b = c.input(1);
+  if (!c.node.attrs.flag("adj_y") || c.node.attrs.flag("adj_x") || !a || !b || a->rank() < 2 || b->rank() < 2) return {};
+  if (b->is_constant() && b->rank() == 2) return {};  // becomes a fully connected layer
+  const std::int64_t rows = a->shape[a->shape.size() - 2], inner = a->shape.back(), columns = b->shape[b->shape.size() - 2];
+  if (rows > 8 || (inner % 4 == 0 && columns % 4 == 0)) return {};
+  return Fault{spec.text("text"), none_id};
+}
+
 /// Grouped convolutions: groups of 1 to 4 input channels, and of multiples of 4 in and out, have kernels. Others are split
 /// into one convolution a group, and those die while they are compiled.
 Result_ grouped_convolution(const CheckContext& c, const CheckSpec&) {
@@ -114,6 +124,7 @@ const std::vector<CheckEntry>& kernel_checks() {
       {"constant types", constant_types},
       {"runtime bias", runtime_bias},
       {"tensor read twice", tensor_read_twice},
+      {"transposed product", transposed_product},
       {"grouped convolution", grouped_convolution},
       {"condition batch", condition_batch},
       {"constant indices", constant_indices},

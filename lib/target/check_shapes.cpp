@@ -15,6 +15,12 @@ Fault bad_rank(const CheckContext& c, ValueId id) {
   return {fmt::format("Tensor \"{}\" has bad input dims size: {}.", c.view.name(id), c.view.graph().value(id).rank()), id};
 }
 
+std::string dimension_list(const Shape& shape, std::string_view separator) {
+  std::string text;
+  for (const std::int64_t dim : shape) text += fmt::format("{}{}", text.empty() ? "" : separator, dim);
+  return text;
+}
+
 /// int8 and uint8 tensors are read through one scale.
 bool has_channel_scales(const Value& value) {
   const bool byte = value.dtype == DType::i8 || value.dtype == DType::u8;
@@ -69,7 +75,7 @@ Result_ shape_rank(const CheckContext& c, const CheckSpec& spec) {
   if (!value || (value->rank() >= low && value->rank() <= high)) return {};
   const std::string text = spec.text("text");
   if (text.empty()) return bad_rank(c, id);
-  return Fault{filled(text, {{"rank", fmt::format("{}", value->rank())}, {"name", c.view.name(id)}, {"op", c.node.op}}), id};
+  return Fault{filled(text, {{"rank", fmt::format("{}", value->rank())}, {"name", c.view.name(id)}, {"shape", dimension_list(value->shape, ", ")}}), id};
 }
 
 Result_ one_axis(const Value& value, std::int64_t axis) {
@@ -137,11 +143,7 @@ Result_ prelu_alpha(const CheckContext& c, const CheckSpec&) {
   if (alpha->rank() == 4 && alpha->shape[0] != 1) return Fault{"Batch size is not equal to 1.", none_id};
   if (alpha->rank() != 3 && alpha->rank() != 4)
     return Fault{fmt::format("Expected a 3D tensor of shape HxWxC or a 4D tensor of shape 1xHxWxC but got [{}]",
-                             [&] {
-                               std::string dims;
-                               for (const auto dim : alpha->shape) dims += (dims.empty() ? "" : ",") + std::to_string(dim);
-                               return dims;
-                             }()),
+                             dimension_list(alpha->shape, ",")),
                  none_id};
   const std::size_t at = alpha->shape.size() - 3;
   if (alpha->shape[at] == shape.h && alpha->shape[at + 1] == shape.w && alpha->shape[at + 2] == shape.c) return {};

@@ -30,6 +30,7 @@ TableTarget::NodeVerdict TableTarget::judge(const DelegateView& view, int graph,
       const bool told = std::any_of(verdict.records.begin(), verdict.records.end(),
                                     [&](const PredictedRecord& other) { return other.text == record.text; });
       if (told) continue;
+      if (kernel) verdict.kernel = true;
       if (kernel && check.crash && verdict.records.empty()) verdict.crash = true;
       verdict.records.push_back(std::move(record));
     }
@@ -44,13 +45,15 @@ Prediction TableTarget::predict(const Model& model) const {
   Prediction prediction;
   if (!checks_ || model.graphs.empty()) return prediction;
   std::vector<PredictedRecord> left_out;  // DEQUANTIZE of fp16 constants: a line without a reason, when anything is refused
-  bool refused = false, crash = false;
+  // With the CPU allowed too, refused nodes run there; kernels that fail to build and aborts end both.
+  const bool may_fall_back = name_.find("+cpu") != std::string::npos;
+  bool refused = false, fails = false, crash = false;
   for (std::size_t g = 0; g < model.graphs.size(); ++g) {
     const Graph& graph = model.graphs[g];
     const DynamicValue unsized = checks_->static_only.empty() ? DynamicValue{} : first_dynamic_value(graph);
     if (unsized.value != none_id) {
       refused = true;
-      prediction.records.push_back({filled(checks_->static_only, {{"tensor", fmt::format("{}", unsized.value)}}), static_cast<int>(g),
+      prediction.records.push_back({checks_->static_only, static_cast<int>(g),
                                     unsized.node, unsized.value, false, false});
     }
     const DelegateView view(model, static_cast<int>(g), checks_->signature_names);
@@ -58,6 +61,7 @@ Prediction TableTarget::predict(const Model& model) const {
       NodeVerdict verdict = judge(view, static_cast<int>(g), id);
       refused = refused || !verdict.records.empty();
       crash = crash || verdict.crash;
+      fails = fails || verdict.kernel;
       for (PredictedRecord& record : verdict.records) {
         record.hidden = record.hidden || unsized.value != none_id;  // the graph is refused before its nodes are looked at
         prediction.records.push_back(std::move(record));
@@ -68,9 +72,9 @@ Prediction TableTarget::predict(const Model& model) const {
     if (g == 0 && !refused) left_out.clear();
   }
   if (refused) prediction.records.insert(prediction.records.end(), left_out.begin(), left_out.end());
-  prediction.verdict = crash     ? Prediction::Verdict::crash
-                       : refused ? Prediction::Verdict::refused
-                                 : Prediction::Verdict::compiles;
+  prediction.verdict = crash ? Prediction::Verdict::crash
+                       : fails || (refused && !may_fall_back) ? Prediction::Verdict::refused
+                             : Prediction::Verdict::compiles;
   return prediction;
 }
 

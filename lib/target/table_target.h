@@ -17,7 +17,7 @@ class TableTarget : public Target {
  private:
   struct NodeVerdict {
     std::vector<PredictedRecord> records;
-    bool crash = false;
+    bool kernel = false, crash = false;  ///< fails while its kernel is built; takes the process with it
   };
   NodeVerdict judge(const DelegateView& view, int graph, NodeId id) const;
   std::string name_;
