@@ -246,6 +246,13 @@ std::optional<double> own_fp16_error(const Model& a, const CompareOptions& optio
 
 }  // namespace
 
+CompareOptions with_device_tolerance(CompareOptions options, bool fp16) {
+  if (options.rtol || options.atol || options.exactness == Exactness::bounded) return options;
+  options.exactness = Exactness::bounded;
+  options.max_error = fp16 ? 3e-2 : 1e-3;
+  return options;
+}
+
 std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b) {
   std::vector<std::string> texts;
   const auto compare = [&](const char* kind, const std::vector<ValueId>& ours, const std::vector<ValueId>& theirs) {

@@ -57,6 +57,10 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
 /// A evaluated on `inputs` against outputs that were computed elsewhere (a device, a runner), in the order of A's outputs.
 ModelComparison compare_outputs(const Model& a, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const CompareOptions& options);
 
+/// The options with the tolerance of a device where nothing else was asked for: 1e-3 of the largest |output| in fp32, 3e-2
+/// in fp16.
+CompareOptions with_device_tolerance(CompareOptions options, bool fp16);
+
 /// Texts on what differs in names, shapes and types of inputs and outputs.
 std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b);
 

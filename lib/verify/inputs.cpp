@@ -123,7 +123,7 @@ Result<ModelComparison> verify_device(const Model& model, const std::vector<std:
     if (!array) return input_error(fmt::format("the device's outputs hold no array for \"{}\"; they hold {}", names_of(model, graph.outputs[i])[0], list_names(outputs)));
     given.push_back(converted(*array, value, element_count(value.shape) == static_cast<std::int64_t>(array->size()) ? value.shape : array->shape));
   }
-  return compare_outputs(model, inputs[0], given, options);
+  return compare_outputs(model, inputs[0], given, with_device_tolerance(options, options.mode_b.is_f16()));
 }
 
 Result<Model> with_tap(const Model& model, const std::string& wanted) {
