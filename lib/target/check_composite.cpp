@@ -56,6 +56,23 @@ Result_ norm_vectors(const CheckContext& c, const CheckSpec& spec) {
   return {};
 }
 
+/// LSTM: the two kernels' operands and activations (TANH is 4, the runtime's SIGMOID has no number in the schema).
+Result_ lstm(const CheckContext& c, const CheckSpec&) {
+  const std::int64_t activation = c.node.attrs.integer("fused_activation_function");
+  if (c.node.attrs.integer("kernel_type") == 0) {
+    if (c.input_count() != 20 && c.input_count() != 24)
+      return Fault{fmt::format("Expected 20 or 24 input tensors, but node has {} input(s).", c.input_count()), none_id};
+    if (c.node.outputs.size() != 1)
+      return Fault{fmt::format("Expected 1 output tensor, but node has {} output(s).", c.node.outputs.size()), none_id};
+    if (activation != 4) return Fault{fmt::format("Only sigmoid or tanh activation is supported, but node has {}", activation), none_id};
+    return {};
+  }
+  if (activation != 4) return Fault{fmt::format("Only TANH activation is supported. but node has {}", activation), none_id};
+  if (c.node.attrs.number("cell_clip") != 0) return Fault{"cell_clip is not supported.", none_id};
+  if (c.node.attrs.number("proj_clip") != 0) return Fault{"proj_clip is not supported.", none_id};
+  return {};
+}
+
 /// Attention: channels of query, key and value agree; key and value have one shape.
 Result_ attention_shapes(const CheckContext& c, const CheckSpec&) {
   const Value *q = c.input(0), *k = c.input(1), *v = c.input(2), *mask = c.input(3);
@@ -79,6 +96,7 @@ const std::vector<CheckEntry>& composite_checks() {
       {"broadcast in dim", broadcast_in_dim},
       {"clamp shapes", clamp_shapes},
       {"norm vectors", norm_vectors},
+      {"lstm", lstm},
       {"attention shapes", attention_shapes},
   };
   return checks;

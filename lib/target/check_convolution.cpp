@@ -46,8 +46,8 @@ Result_ matmul_operands(const CheckContext& c, const CheckSpec&) {
   return {};
 }
 
-/// DEQUANTIZE: of a constant the rank counts, of a runtime tensor its scales.
-Result_ dequantize(const CheckContext& c, const CheckSpec&) {
+/// DEQUANTIZE: of a constant the rank counts, of a runtime tensor its scales (`densify`: it must have some).
+Result_ dequantize(const CheckContext& c, const CheckSpec& spec) {
   const Value* input = c.input(0);
   if (!input) return {};
   const bool quantized = input->quantization && !input->quantization->scale.empty();
@@ -55,7 +55,7 @@ Result_ dequantize(const CheckContext& c, const CheckSpec&) {
     if (input->rank() >= 2 && input->rank() <= 4) return {};
     return Fault{fmt::format("Unsupported dims for tensor: {} Got dims:{}", c.view.name(c.input_id(0)), input->rank()), c.input_id(0)};
   }
-  if (!quantized) return Fault{"Dequantize for Densify is not supported", none_id};
+  if (!quantized) return spec.parameters.flag("densify") ? Result_(Fault{"Dequantize for Densify is not supported", none_id}) : Result_();
   if (input->quantization->scale.size() > 1) return Fault{"Unsupported quantization scale size", none_id};
   return {};
 }

@@ -108,6 +108,13 @@ Result_ dequantized_layout(const CheckContext& c, const CheckSpec&) {
   return Fault{fmt::format("INVALID_ARGUMENT: Shape mismatch: {} vs {}", seen.text(), stored.text()), c.input_id(0)};
 }
 
+/// DEQUANTIZE of a runtime tensor that has no scale.
+Result_ runtime_without_scale(const CheckContext& c, const CheckSpec&) {
+  const Value* input = c.input(0);
+  if (!input || input->is_constant() || (input->quantization && !input->quantization->scale.empty())) return {};
+  return Fault{"process dies without a message: DEQUANTIZE of a tensor without a scale", c.input_id(0)};
+}
+
 /// An operand type for which the kernel dies.
 Result_ deadly_type(const CheckContext& c, const CheckSpec& spec) {
   const Value* input = c.input(0);
@@ -129,6 +136,7 @@ const std::vector<CheckEntry>& kernel_checks() {
       {"condition batch", condition_batch},
       {"constant indices", constant_indices},
       {"dequantized layout", dequantized_layout},
+      {"runtime without scale", runtime_without_scale},
       {"deadly type", deadly_type},
   };
   return checks;
