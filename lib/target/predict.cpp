@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <set>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "lib/target/dynamic.h"
+#include "lib/target/partition.h"
 #include "lib/target/table_target.h"
 
 namespace md {
@@ -41,40 +42,60 @@ TableTarget::NodeVerdict TableTarget::judge(const DelegateView& view, int graph,
   return verdict;
 }
 
+/// Judges all nodes of one graph.
+TableTarget::GraphVerdict TableTarget::judge_graph(const Model& model, int g) const {
+  GraphVerdict verdict;
+  const Graph& graph = model.graphs[static_cast<std::size_t>(g)];
+  const DelegateView view(model, g, checks_->signature_names);
+  const DynamicValue unsized = checks_->static_only.empty() ? DynamicValue{} : first_dynamic_value(graph);
+  if (unsized.value != none_id) verdict.records.push_back({checks_->static_only, g, unsized.node, unsized.value, false, false});
+  std::vector<NodeVerdict> nodes;
+  std::vector<bool> supported;
+  for (const NodeId id : graph.order) {
+    nodes.push_back(judge(view, g, id));
+    const bool left_out = view.is_half_constant_dequantize(graph.node(id));
+    if (left_out) verdict.left_out.push_back({"DEQUANTIZE: ", g, id, none_id, false, true});
+    supported.push_back(!left_out && (nodes.back().records.empty() || nodes.back().kernel));
+    verdict.refused = verdict.refused || (!nodes.back().records.empty() && !nodes.back().kernel);
+  }
+  // What is refused splits the graph; only the largest part's kernels are built.
+  const bool whole = !verdict.refused && unsized.value == none_id;
+  verdict.parts = partition(graph, supported);
+  if (whole) verdict.parts.accelerated = verdict.parts.nodes, verdict.parts.partitions = 1;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const bool built = whole || (verdict.parts.chosen[i] && unsized.value == none_id);
+    verdict.fails = verdict.fails || (nodes[i].kernel && built);
+    verdict.crash = verdict.crash || (nodes[i].crash && built);
+    for (PredictedRecord& record : nodes[i].records) {
+      record.hidden = record.hidden || unsized.value != none_id || (nodes[i].kernel && !built);
+      verdict.records.push_back(std::move(record));
+    }
+  }
+  verdict.refused = verdict.refused || unsized.value != none_id;
+  return verdict;
+}
+
 Prediction TableTarget::predict(const Model& model) const {
   Prediction prediction;
   if (!checks_ || model.graphs.empty()) return prediction;
-  std::vector<PredictedRecord> left_out;  // DEQUANTIZE of fp16 constants: a line without a reason, when anything is refused
+  bool refused = false, fails = false, crash = false;
+  std::vector<PredictedRecord> left_out;
+  for (std::size_t g = 0; g < model.graphs.size(); ++g) {
+    GraphVerdict verdict = judge_graph(model, static_cast<int>(g));
+    refused = refused || verdict.refused, fails = fails || verdict.fails, crash = crash || verdict.crash;
+    std::move(verdict.records.begin(), verdict.records.end(), std::back_inserter(prediction.records));
+    // The lines without a reason are printed along with others only.
+    if (verdict.refused) std::move(verdict.left_out.begin(), verdict.left_out.end(), std::back_inserter(left_out));
+    if (g > 0) continue;
+    prediction.nodes = verdict.parts.nodes;
+    prediction.accelerated = verdict.parts.accelerated;
+    prediction.partitions = verdict.parts.partitions;
+  }
+  prediction.records.insert(prediction.records.end(), left_out.begin(), left_out.end());
   // With the CPU allowed too, refused nodes run there; kernels that fail to build and aborts end both.
   const bool may_fall_back = name_.find("+cpu") != std::string::npos;
-  bool refused = false, fails = false, crash = false;
-  for (std::size_t g = 0; g < model.graphs.size(); ++g) {
-    const Graph& graph = model.graphs[g];
-    const DynamicValue unsized = checks_->static_only.empty() ? DynamicValue{} : first_dynamic_value(graph);
-    if (unsized.value != none_id) {
-      refused = true;
-      prediction.records.push_back({checks_->static_only, static_cast<int>(g),
-                                    unsized.node, unsized.value, false, false});
-    }
-    const DelegateView view(model, static_cast<int>(g), checks_->signature_names);
-    for (const NodeId id : graph.order) {
-      NodeVerdict verdict = judge(view, static_cast<int>(g), id);
-      refused = refused || !verdict.records.empty();
-      crash = crash || verdict.crash;
-      fails = fails || verdict.kernel;
-      for (PredictedRecord& record : verdict.records) {
-        record.hidden = record.hidden || unsized.value != none_id;  // the graph is refused before its nodes are looked at
-        prediction.records.push_back(std::move(record));
-      }
-      if (view.is_half_constant_dequantize(graph.node(id)))
-        left_out.push_back({"DEQUANTIZE: ", static_cast<int>(g), id, none_id, false, true});
-    }
-    if (g == 0 && !refused) left_out.clear();
-  }
-  if (refused) prediction.records.insert(prediction.records.end(), left_out.begin(), left_out.end());
-  prediction.verdict = crash ? Prediction::Verdict::crash
-                       : fails || (refused && !may_fall_back) ? Prediction::Verdict::refused
-                             : Prediction::Verdict::compiles;
+  if (crash) prediction.verdict = Prediction::Verdict::crash;
+  else if (fails || (refused && !may_fall_back)) prediction.verdict = Prediction::Verdict::refused;
   return prediction;
 }
 

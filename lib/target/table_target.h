@@ -1,5 +1,6 @@
 // A target whose verdict is read off a constraint table.
 #pragma once
+#include "lib/target/partition.h"
 #include "lib/target/table.h"
 #include "lib/target/target.h"
 
@@ -19,6 +20,12 @@ class TableTarget : public Target {
     std::vector<PredictedRecord> records;
     bool kernel = false, crash = false;  ///< fails while its kernel is built; takes the process with it
   };
+  struct GraphVerdict {
+    std::vector<PredictedRecord> records, left_out;
+    bool refused = false, fails = false, crash = false;
+    Partitioning parts;
+  };
+  GraphVerdict judge_graph(const Model& model, int graph) const;
   NodeVerdict judge(const DelegateView& view, int graph, NodeId id) const;
   std::string name_;
   const Table* checks_;

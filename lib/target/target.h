@@ -25,6 +25,9 @@ struct PredictedRecord {
 struct Prediction {
   enum class Verdict { compiles, refused, crash } verdict = Verdict::compiles;
   std::vector<PredictedRecord> records;  ///< by node, the visible one of each node first
+  /// Of the main graph: nodes, those that the delegate runs when the CPU may run the rest, and into how many runs the
+  /// nodes that it takes fall.
+  std::size_t nodes = 0, accelerated = 0, partitions = 0;
 };
 
 class Target {
