@@ -194,7 +194,7 @@ int publish(const Options& options, ReportFormat format, const std::vector<Repor
   for (const ModelRun& run : runs) {
     code = worse_exit_code(code, run.diagnosis.exit_code);
     if (!run.diagnosis.error_message.empty()) print_error(run.diagnosis.error_message);
-    if (!run.diff.empty()) print_data(run.diff);
+    if (!run.diff.empty()) format == ReportFormat::text ? static_cast<void>(print_data(run.diff)) : print_note(run.diff);
     diagnoses.push_back(run.diagnosis);
   }
   for (const ReportFile& file : files)

@@ -290,9 +290,12 @@ class Run {
 
   /// What the log says and nothing explains is predicted as well: once is enough.
   void drop_repeated_predictions() {
-    std::set<std::string_view> said;
-    for (const int index : out_.unexplained) said.insert(evidence_[static_cast<std::size_t>(index)].record->headline());
-    std::erase_if(out_.unexplained_predictions, [&](const std::string& text) { return said.contains(text); });
+    std::erase_if(out_.unexplained_predictions, [&](const std::string& text) {
+      return std::any_of(out_.unexplained.begin(), out_.unexplained.end(), [&](int index) {
+        const std::string_view said = evidence_[static_cast<std::size_t>(index)].record->headline();
+        return said == text || (kernel_failure_in(text) == text && kernel_failure_in(said).starts_with(text));
+      });
+    });
   }
 
   void advise(const Rule& rule, const LogEvidence& item, int index) {

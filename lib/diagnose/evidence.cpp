@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <unordered_map>
 
 namespace md {
@@ -108,6 +109,18 @@ void attribute_by_name(LogEvidence& item, const NameIndex& names) {
   }
 }
 
+/// A kernel that could not be built is logged behind the place in the source and before its details: the prediction holds the
+/// part that stays the same.
+const std::vector<NodePlace>* find_predicted(const std::map<std::string, std::vector<NodePlace>, std::less<>>& predicted, std::string_view headline) {
+  if (const auto same = predicted.find(headline); same != predicted.end()) return &same->second;
+  const std::string_view failure = kernel_failure_in(headline);
+  if (failure.empty()) return nullptr;
+  // A text that the failure begins with sorts at or before it.
+  auto at = predicted.upper_bound(failure);
+  if (at == predicted.begin() || !failure.starts_with((--at)->first)) return nullptr;
+  return &at->second;
+}
+
 }  // namespace
 
 std::string_view name(Attribution attribution) {
@@ -118,6 +131,11 @@ std::string_view name(Attribution attribution) {
     case Attribution::none: break;
   }
   return "";
+}
+
+std::string_view kernel_failure_in(std::string_view headline) {
+  const std::size_t at = headline.find("INVALID_ARGUMENT");
+  return at == std::string_view::npos ? std::string_view() : headline.substr(at);
 }
 
 std::string_view operator_in(std::string_view message) {
@@ -159,15 +177,15 @@ std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const Rul
 }
 
 void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std::vector<Prediction>& predictions) {
-  std::unordered_map<std::string, std::vector<NodePlace>> predicted;
+  std::map<std::string, std::vector<NodePlace>, std::less<>> predicted;
   for (const Prediction& prediction : predictions)
     for (const PredictedRecord& record : prediction.records)
       if (record.node != none_id) predicted[record.text].push_back({record.graph, record.node});
   const NameIndex names(model);
   for (LogEvidence& item : evidence) {
     if (item.record->benign) continue;
-    if (const auto same = predicted.find(std::string(item.record->headline())); same != predicted.end()) {
-      item.nodes.insert(same->second.begin(), same->second.end());
+    if (const auto* places = find_predicted(predicted, item.record->headline())) {
+      item.nodes.insert(places->begin(), places->end());
       item.attribution = Attribution::exact;
       continue;
     }

@@ -60,6 +60,9 @@ void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std
 /// True when every failing record that names an operator names one that the model lacks.
 bool is_of_other_model(const std::vector<LogEvidence>& evidence);
 
+/// "INVALID_ARGUMENT: ..." where a kernel could not be built; "" in other messages.
+std::string_view kernel_failure_in(std::string_view headline);
+
 /// The operator that a record is about: "RESHAPE: ..." -> "RESHAPE", "CUSTOM Foo: ..." -> "CUSTOM"; "" when it names none.
 std::string_view operator_in(std::string_view message);
 
