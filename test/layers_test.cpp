@@ -1,0 +1,79 @@
+// Dependencies point one way: the #includes of the source tree against the table of the design.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "test/catch.h"
+#include "test/golden.h"
+#include "test/paths.h"
+
+namespace md {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folder -> what it may include; a name with a slash is one header.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"base", {}},
+    {"graph", {"base"}},
+    {"edit", {"base", "graph"}},
+    {"log", {"base", "graph"}},
+    {"eval", {"base", "graph", "edit"}},
+    {"target", {"base", "graph", "log", "rule/embedded.h"}},
+    {"format", {"base", "graph", "edit"}},
+    {"rule", {"base", "graph", "edit", "eval", "log", "target"}},
+    {"verify", {"base", "graph", "eval", "format/document.h"}},
+    {"diagnose", {"base", "graph", "edit", "eval", "log", "target", "rule", "format/document.h"}},
+    {"report", {"base", "diagnose/diagnosis.h"}},
+};
+
+/// "lib/graph/graph.h" for every include of ours.
+std::vector<std::string> includes_of(const fs::path& file) {
+  std::vector<std::string> found;
+  std::istringstream text(test::read_text(file.string()));
+  for (std::string line; std::getline(text, line);) {
+    const std::string start = "#include \"";
+    if (line.starts_with(start)) found.push_back(line.substr(start.size(), line.find('"', start.size()) - start.size()));
+  }
+  return found;
+}
+
+bool is_source(const fs::path& file) { return file.extension() == ".cpp" || file.extension() == ".h"; }
+
+}  // namespace
+
+TEST_CASE("every folder includes only what lies below it", "[layers]") {
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/lib")) {
+    if (!is_source(entry.path())) continue;
+    const std::string folder = fs::relative(entry.path(), test::source_dir() + "/lib").begin()->string();
+    REQUIRE(kMayInclude.contains(folder));
+    const std::set<std::string>& allowed = kMayInclude.at(folder);
+    ++files;
+    for (const std::string& header : includes_of(entry.path())) {
+      INFO(entry.path().string() << " includes " << header);
+      CHECK_FALSE(header.starts_with("app/"));
+      if (!header.starts_with("lib/")) continue;
+      const std::string below = header.substr(4), other = below.substr(0, below.find('/'));
+      CHECK((other == folder || allowed.contains(other) || allowed.contains(below)));
+    }
+  }
+  CHECK(files > 50);
+}
+
+TEST_CASE("JSON and command-line libraries stay out of headers and out of the library", "[layers]") {
+  for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/lib")) {
+    if (!is_source(entry.path())) continue;
+    const std::string text = test::read_text(entry.path().string());
+    INFO(entry.path().string());
+    CHECK(text.find("#include <CLI/") == std::string::npos);
+    CHECK(text.find("#include <spdlog/") == std::string::npos);
+    CHECK(text.find("#include <regex>") == std::string::npos);
+    if (entry.path().extension() == ".h") CHECK(text.find("nlohmann/json.hpp") == std::string::npos);
+  }
+}
+
+}  // namespace md
