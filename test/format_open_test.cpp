@@ -30,7 +30,9 @@ struct Folder {
     path = ::mkdtemp(name.data());
   }
   ~Folder() { std::filesystem::remove_all(path); }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path), {})); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path), {}));
+  }
 };
 
 std::string read_file(const std::string& path) {
@@ -47,12 +49,16 @@ TEST_CASE("files of known other kinds are named", "[format]") {
       {"", "is an empty file"},
       {"\x89PNG\r\n\x1a\n and more", "is a PNG image"},
       {"\xff\xd8\xff\xe0 JFIF", "is a JPEG image"},
-      {"\x7f""ELF and more bytes", "is an ELF program"},
+      {"\x7f"
+       "ELF and more bytes",
+       "is an ELF program"},
       {"\x1f\x8b\x08 packed", "is a gzip archive"},
       {"\x89HDF\r\n\x1a\n", "is an HDF5 file"},
       {"{\"a\": 1}", "is a JSON file"},
       {"E0000 something failed\nmore lines\n", "is a text file"},
-      {"\xff\xfe""E\0R\0"s, "is a text file"},
+      {"\xff\xfe"
+       "E\0R\0"s,
+       "is a text file"},
       {"<!DOCTYPE html><html>", "is an HTML or XML file"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "is a Git LFS pointer"},
       {"\x80\x02}q\x00."s, "is a Python pickle"},
@@ -115,7 +121,8 @@ TEST_CASE("an output appears whole or not at all", "[format]") {
   REQUIRE((*sink)->commit());
   REQUIRE(read_file(path) == input);
   REQUIRE(folder.files() == 2);
-  struct stat mode {}, usual {};
+  struct stat mode {
+  }, usual{};
   REQUIRE(::stat(path.c_str(), &mode) == 0);
   REQUIRE(::stat((folder.path + "/in.tflite").c_str(), &usual) == 0);
   REQUIRE(mode.st_mode == usual.st_mode);
@@ -151,7 +158,7 @@ TEST_CASE("an output that cannot be written says why", "[format]") {
 
 TEST_CASE("an output that outgrows the disk leaves nothing", "[format]") {
   const Folder folder;
-  rlimit before {};
+  rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   {

@@ -24,7 +24,8 @@ bool survives(const std::string& bytes) {
   }
   (void)print(parts->model, {.largest_constant = 16});
   MemorySink sink;
-  if (tfl::rewrite(*parts, parts->model, {.everything = true}, sink)) (void)tfl::read_tflite(MappedFile::from_bytes("again.tflite", sink.bytes));
+  if (tfl::rewrite(*parts, parts->model, {.everything = true}, sink))
+    (void)tfl::read_tflite(MappedFile::from_bytes("again.tflite", sink.bytes));
   return true;
 }
 
@@ -65,9 +66,14 @@ TEST_CASE("random damage to a .tflite never crashes", "[tflite]") {
       for (std::uint32_t n = 1 + random() % 4; n > 0; --n) {
         const std::size_t at = random() % damaged.size();
         switch (random() % 3) {
-          case 0: damaged[at] = static_cast<char>(random()); break;
-          case 1: damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8)); break;
-          default: damaged[at] = random() % 2 ? '\xff' : '\0';
+          case 0:
+            damaged[at] = static_cast<char>(random());
+            break;
+          case 1:
+            damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
+            break;
+          default:
+            damaged[at] = random() % 2 ? '\xff' : '\0';
         }
       }
       opened += survives(damaged);
@@ -77,13 +83,46 @@ TEST_CASE("random damage to a .tflite never crashes", "[tflite]") {
 }
 
 TEST_CASE("ids that do not exist are named", "[tflite]") {
-  REQUIRE(error_of(changed([](tflite::Model& m) { m.mutable_subgraphs()->GetMutableObject(0)->mutable_operators()->GetMutableObject(0)->mutable_inputs()->Mutate(1, 99); })) ==
-          "x.tflite: subgraph 0 operator 0 names input tensor 99, but there are 4 tensors; the file is malformed, convert or download it again");
-  REQUIRE(error_of(changed([](tflite::Model& m) { m.mutable_subgraphs()->GetMutableObject(0)->mutable_outputs()->Mutate(0, -1); })).find("tensor -1 as an output") != std::string::npos);
-  REQUIRE(error_of(changed([](tflite::Model& m) { m.mutable_subgraphs()->GetMutableObject(0)->mutable_tensors()->GetMutableObject(1)->mutate_buffer(1000); })).find("names buffer 1000") != std::string::npos);
-  REQUIRE(error_of(changed([](tflite::Model& m) { m.mutable_subgraphs()->GetMutableObject(0)->mutable_operators()->GetMutableObject(1)->mutate_opcode_index(50); })).find("operator code 50") != std::string::npos);
-  REQUIRE(error_of(changed([](tflite::Model& m) { m.mutable_subgraphs()->GetMutableObject(0)->mutable_tensors()->GetMutableObject(0)->mutable_shape()->Mutate(0, -7); })).find("dimension of size -7") != std::string::npos);
-  REQUIRE(error_of(changed([](tflite::Model& m) { m.mutable_subgraphs()->GetMutableObject(0)->mutable_operators()->GetMutableObject(0)->mutable_inputs()->Mutate(0, 3); })).find("before it is produced") != std::string::npos);
+  REQUIRE(error_of(changed([](tflite::Model& m) {
+            m.mutable_subgraphs()
+                ->GetMutableObject(0)
+                ->mutable_operators()
+                ->GetMutableObject(0)
+                ->mutable_inputs()
+                ->Mutate(1, 99);
+          })) ==
+          "x.tflite: subgraph 0 operator 0 names input tensor 99, but there are 4 tensors; the file is "
+          "malformed, convert or download it again");
+  REQUIRE(error_of(changed([](tflite::Model& m) {
+            m.mutable_subgraphs()->GetMutableObject(0)->mutable_outputs()->Mutate(0, -1);
+          })).find("tensor -1 as an output") != std::string::npos);
+  REQUIRE(error_of(changed([](tflite::Model& m) {
+            m.mutable_subgraphs()->GetMutableObject(0)->mutable_tensors()->GetMutableObject(1)->mutate_buffer(
+                1000);
+          })).find("names buffer 1000") != std::string::npos);
+  REQUIRE(error_of(changed([](tflite::Model& m) {
+            m.mutable_subgraphs()
+                ->GetMutableObject(0)
+                ->mutable_operators()
+                ->GetMutableObject(1)
+                ->mutate_opcode_index(50);
+          })).find("operator code 50") != std::string::npos);
+  REQUIRE(error_of(changed([](tflite::Model& m) {
+            m.mutable_subgraphs()
+                ->GetMutableObject(0)
+                ->mutable_tensors()
+                ->GetMutableObject(0)
+                ->mutable_shape()
+                ->Mutate(0, -7);
+          })).find("dimension of size -7") != std::string::npos);
+  REQUIRE(error_of(changed([](tflite::Model& m) {
+            m.mutable_subgraphs()
+                ->GetMutableObject(0)
+                ->mutable_operators()
+                ->GetMutableObject(0)
+                ->mutable_inputs()
+                ->Mutate(0, 3);
+          })).find("before it is produced") != std::string::npos);
 }
 
 TEST_CASE("bytes out of line must lie in the file", "[tflite]") {
@@ -92,7 +131,10 @@ TEST_CASE("bytes out of line must lie in the file", "[tflite]") {
   const std::string bytes = make_tflite(recipe);
   for (const std::uint64_t offset : {std::uint64_t{bytes.size()}, ~std::uint64_t{0}, ~std::uint64_t{0} - 8}) {
     std::string copy = bytes;
-    flatbuffers::GetMutableRoot<tflite::Model>(copy.data())->mutable_buffers()->GetMutableObject(1)->mutate_offset(offset);
+    flatbuffers::GetMutableRoot<tflite::Model>(copy.data())
+        ->mutable_buffers()
+        ->GetMutableObject(1)
+        ->mutate_offset(offset);
     REQUIRE(error_of(copy).find("buffer 1 is said to be 16 bytes at offset") != std::string::npos);
   }
 }
@@ -103,13 +145,16 @@ TEST_CASE("a small file that describes a huge graph is refused", "[tflite]") {
   const std::vector<std::int32_t> zeros(50000, 0);
   const auto list = b.CreateVector(zeros);
   const auto op = tflite::CreateOperator(b, 0, list, b.CreateVector(std::vector<std::int32_t>{}));
-  const std::vector<flatbuffers::Offset<tflite::Operator>> operators(80000, op);  // below the limit of their number
+  const std::vector<flatbuffers::Offset<tflite::Operator>> operators(80000,
+                                                                     op);  // below the limit of their number
   const auto tensor = tflite::CreateTensor(b, b.CreateVector(std::vector<std::int32_t>{1}));
   const auto all_operators = b.CreateVector(operators);
-  const auto graph = tflite::CreateSubGraph(b, b.CreateVector(std::vector{tensor}), b.CreateVector(std::vector<std::int32_t>{0}),
+  const auto graph = tflite::CreateSubGraph(b, b.CreateVector(std::vector{tensor}),
+                                            b.CreateVector(std::vector<std::int32_t>{0}),
                                             b.CreateVector(std::vector<std::int32_t>{0}), all_operators);
   const auto code = tflite::CreateOperatorCode(b, 0);
-  b.Finish(tflite::CreateModel(b, 3, b.CreateVector(std::vector{code}), b.CreateVector(std::vector{graph})), "TFL3");
+  b.Finish(tflite::CreateModel(b, 3, b.CreateVector(std::vector{code}), b.CreateVector(std::vector{graph})),
+           "TFL3");
   const std::string bytes(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize());
   REQUIRE(error_of(bytes).find("a graph larger than the file itself can hold") != std::string::npos);
 }

@@ -1,4 +1,5 @@
-// Files past 2 GB: only the front part is a flatbuffer, and the cost follows the graph. The file is sparse on disk.
+// Files past 2 GB: only the front part is a flatbuffer, and the cost follows the graph. The file is sparse on
+// disk.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,7 +44,10 @@ struct LargeFile {
     Recipe recipe;
     recipe.out_of_line = true;
     std::string bytes = make_tflite(recipe);
-    flatbuffers::GetMutableRoot<tflite::Model>(bytes.data())->mutable_buffers()->GetMutableObject(1)->mutate_size(weights);
+    flatbuffers::GetMutableRoot<tflite::Model>(bytes.data())
+        ->mutable_buffers()
+        ->GetMutableObject(1)
+        ->mutate_size(weights);
     const int fd = ::mkstemp(path.data());
     REQUIRE(fd >= 0);
     REQUIRE(::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
@@ -62,7 +66,8 @@ TEST_CASE("a file of 3 GB opens at once, and its weights move by reference", "[t
   const auto document = open_document(large.path);
   const auto took = std::chrono::steady_clock::now() - start;
   REQUIRE(document);
-  REQUIRE(took < std::chrono::milliseconds(200));  // a few milliseconds; the rest is for sanitizers and busy machines
+  REQUIRE(took < std::chrono::milliseconds(
+                     200));  // a few milliseconds; the rest is for sanitizers and busy machines
   const Value& c = (*document)->model().graphs[0].value(1);
   REQUIRE(c.constant->bytes.size() == weights);
   Model edited = (*document)->model();
@@ -74,6 +79,7 @@ TEST_CASE("a file of 3 GB opens at once, and its weights move by reference", "[t
   REQUIRE(front % 64 == 0);
   REQUIRE(ledger.longest_range > weights);
   const auto* model = flatbuffers::GetRoot<tflite::Model>(ledger.bytes.data());
-  const auto old_offset = static_cast<std::uint64_t>(c.constant->bytes.data() - (*document)->file().bytes().data());
+  const auto old_offset =
+      static_cast<std::uint64_t>(c.constant->bytes.data() - (*document)->file().bytes().data());
   REQUIRE(model->buffers()->Get(1)->offset() == old_offset + front);
 }

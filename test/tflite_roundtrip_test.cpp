@@ -20,7 +20,8 @@ std::vector<std::pair<std::string, std::string>> every_file() {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(fixture(""))) {
     if (entry.path().extension() != ".tflite") continue;
     std::ifstream in(entry.path(), std::ios::binary);
-    files.emplace_back(entry.path().string(), std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()));
+    files.emplace_back(entry.path().string(),
+                       std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()));
   }
   return files;
 }
@@ -28,7 +29,9 @@ std::vector<std::pair<std::string, std::string>> every_file() {
 std::string print_all(const Model& model) { return print(model, {.largest_constant = 64}); }
 
 /// Position of a constant in its file.
-std::ptrdiff_t position(const Document& document, const Value& value) { return value.constant->bytes.data() - document.file().bytes().data(); }
+std::ptrdiff_t position(const Document& document, const Value& value) {
+  return value.constant->bytes.data() - document.file().bytes().data();
+}
 
 }  // namespace
 
@@ -71,7 +74,8 @@ TEST_CASE("a .tflite whose graph tables are all built anew is the same model", "
       }
     // The old file follows whole, but for the positions in it that had to move.
     std::size_t differing = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i) differing += bytes[i] != built[built.size() - bytes.size() + i];
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      differing += bytes[i] != built[built.size() - bytes.size() + i];
     REQUIRE(differing <= 24);
   }
 }
@@ -100,7 +104,9 @@ TEST_CASE("what the runtime ignores or marks is read as the runtime reads it", "
     std::memcpy(&first, value(*d, "c").constant->bytes.data(), 4);
     REQUIRE(first == 1.0f);
   }
-  SECTION("a constant without elements") { REQUIRE(value(*with(&Recipe::zero_elements), "none").is_constant()); }
+  SECTION("a constant without elements") {
+    REQUIRE(value(*with(&Recipe::zero_elements), "none").is_constant());
+  }
   SECTION("a state") {
     REQUIRE(value(*with(&Recipe::variable), "state").is_variable);
     REQUIRE_FALSE(value(*with(&Recipe::variable), "state").is_constant());
@@ -135,7 +141,10 @@ TEST_CASE("what the runtime ignores or marks is read as the runtime reads it", "
     const auto d = with(&Recipe::two_signatures);
     REQUIRE(d->model().signatures.size() == 2);
     REQUIRE(d->model().signatures[1].outputs[0].first == "{\"json\": [1]}");
-    REQUIRE(with(&Recipe::metadata)->model().metadata == std::vector<std::pair<std::string, std::string>>{{"min_runtime_version", "1.14.0"}});
+    REQUIRE(with(&Recipe::metadata)->model().metadata ==
+            std::vector<std::pair<std::string, std::string>>{{"min_runtime_version", "1.14.0"}});
   }
-  SECTION("the byte alone names the operator in old files") { REQUIRE(with(&Recipe::legacy_codes)->model().graphs[0].nodes[1].op == "RELU"); }
+  SECTION("the byte alone names the operator in old files") {
+    REQUIRE(with(&Recipe::legacy_codes)->model().graphs[0].nodes[1].op == "RELU");
+  }
 }

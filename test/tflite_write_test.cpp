@@ -34,7 +34,9 @@ Model clamp_relu(const Document& document) {
   return apply(document, b);
 }
 
-const tflite::Model& root(const std::string& bytes) { return *flatbuffers::GetRoot<tflite::Model>(bytes.data()); }
+const tflite::Model& root(const std::string& bytes) {
+  return *flatbuffers::GetRoot<tflite::Model>(bytes.data());
+}
 
 std::string read_back(const Document& document) {
   const Bytes bytes = document.file().bytes();
@@ -90,7 +92,8 @@ TEST_CASE("operator codes are reused by operator and version, and new ones have 
   REQUIRE(code.version() == 2);
   int with_options = 0;
   for (const auto* op : *root(bytes).subgraphs()->Get(0)->operators())
-    if (op->opcode_index() == 3) with_options += op->builtin_options_type() == tflite::BuiltinOptions::GeluOptions;
+    if (op->opcode_index() == 3)
+      with_options += op->builtin_options_type() == tflite::BuiltinOptions::GeluOptions;
   REQUIRE(with_options == 1);
 }
 
@@ -199,7 +202,9 @@ TEST_CASE("absolute positions move with the file", "[tflite]") {
   PatchBuilder b(with_options->model().graphs[0], 0, "rewire");
   b.rewire(1, 0, 0);
   const std::string moved = write_edited(*with_options, apply(*with_options, b));
-  const auto option_offset = [](const std::string& file) { return root(file).subgraphs()->Get(0)->operators()->Get(1)->large_custom_options_offset(); };
+  const auto option_offset = [](const std::string& file) {
+    return root(file).subgraphs()->Get(0)->operators()->Get(1)->large_custom_options_offset();
+  };
   REQUIRE(option_offset(moved) == option_offset(old) + moved.size() - old.size());
   REQUIRE(moved.compare(option_offset(moved), 16, old, option_offset(old), 16) == 0);
 }
@@ -207,7 +212,8 @@ TEST_CASE("absolute positions move with the file", "[tflite]") {
 TEST_CASE("fields newer than the schema survive, or the write is refused", "[tflite]") {
   const auto newer_field = [](const std::string& bytes) {
     const auto* z = root(bytes).subgraphs()->Get(0)->tensors()->Get(3);
-    return reinterpret_cast<const flatbuffers::Table*>(z)->GetField<std::int32_t>(tflite::Tensor::VT_EXTERNAL_BUFFER + 2, 0);
+    return reinterpret_cast<const flatbuffers::Table*>(z)->GetField<std::int32_t>(
+        tflite::Tensor::VT_EXTERNAL_BUFFER + 2, 0);
   };
   Recipe tensor;
   tensor.newer_tensor_field = true;
@@ -329,7 +335,8 @@ TEST_CASE("the declared changes are those that were made", "[changes]") {
   REQUIRE(differs([](Model& m) { m.graphs[0].values[0].name = "q"; }));
   REQUIRE(differs([](Model& m) { m.graphs[0].values[0].shape = {4, 1}; }));
   REQUIRE(differs([](Model& m) { m.graphs[0].values[2].quantization = Quantization{{1}, {0}, 0, {}, {}}; }));
-  REQUIRE(differs([](Model& m) { m.graphs[0].values[1].constant = Constant::own(std::vector<std::uint8_t>(16, 1)); }));
+  REQUIRE(differs(
+      [](Model& m) { m.graphs[0].values[1].constant = Constant::own(std::vector<std::uint8_t>(16, 1)); }));
   REQUIRE(differs([](Model& m) { m.graphs[0].values[1].constant.reset(); }));
   REQUIRE(differs([](Model& m) { m.signatures.push_back({}); }));
 }

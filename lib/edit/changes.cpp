@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t small_constant = 4096;
 
 bool same_bytes(Bytes a, Bytes b) {
-  return a.size() == b.size() && (a.data() == b.data() || a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+  return a.size() == b.size() &&
+         (a.data() == b.data() || a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 /// Bit by bit, so that a NaN in a file is not a change.
@@ -24,35 +25,42 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 
 bool same_quantization(const std::optional<Quantization>& a, const std::optional<Quantization>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
-  return same_bits(a->scale, b->scale) && a->zero_point == b->zero_point && a->axis == b->axis && same_bits(a->min, b->min) && same_bits(a->max, b->max);
+  return same_bits(a->scale, b->scale) && a->zero_point == b->zero_point && a->axis == b->axis &&
+         same_bits(a->min, b->min) && same_bits(a->max, b->max);
 }
 
 bool identical(const AttrValue& a, const AttrValue& b) {
-  if (const auto *x = std::get_if<double>(&a), *y = std::get_if<double>(&b); x && y) return std::memcmp(x, y, sizeof *x) == 0;
-  if (const auto *x = std::get_if<std::vector<double>>(&a), *y = std::get_if<std::vector<double>>(&b); x && y) return same_bits(*x, *y);
+  if (const auto* x = std::get_if<double>(&a), *y = std::get_if<double>(&b); x && y)
+    return std::memcmp(x, y, sizeof *x) == 0;
+  if (const auto* x = std::get_if<std::vector<double>>(&a), *y = std::get_if<std::vector<double>>(&b); x && y)
+    return same_bits(*x, *y);
   return a == b;
 }
 
 bool identical(const Attributes& a, const Attributes& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const auto& x, const auto& y) { return x.first == y.first && identical(x.second, y.second); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && identical(x.second, y.second);
+  });
 }
 
 bool same_sparsity(const Value& a, const Value& b) {
   if (a.sparsity == b.sparsity) return true;
   if (!a.sparsity || !b.sparsity) return false;
   const auto same_dimension = [](const Sparsity::Dimension& x, const Sparsity::Dimension& y) {
-    return x.sparse == y.sparse && x.dense_size == y.dense_size && x.segments == y.segments && x.indices == y.indices;
+    return x.sparse == y.sparse && x.dense_size == y.dense_size && x.segments == y.segments &&
+           x.indices == y.indices;
   };
-  return a.sparsity->traversal_order == b.sparsity->traversal_order && a.sparsity->block_map == b.sparsity->block_map &&
-         std::equal(a.sparsity->dimensions.begin(), a.sparsity->dimensions.end(), b.sparsity->dimensions.begin(),
-                    b.sparsity->dimensions.end(), same_dimension);
+  return a.sparsity->traversal_order == b.sparsity->traversal_order &&
+         a.sparsity->block_map == b.sparsity->block_map &&
+         std::equal(a.sparsity->dimensions.begin(), a.sparsity->dimensions.end(),
+                    b.sparsity->dimensions.begin(), b.sparsity->dimensions.end(), same_dimension);
 }
 
 bool same_signatures(const std::vector<ModelSignature>& a, const std::vector<ModelSignature>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ModelSignature& x, const ModelSignature& y) {
-    return x.key == y.key && x.graph == y.graph && x.inputs == y.inputs && x.outputs == y.outputs;
-  });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const ModelSignature& x, const ModelSignature& y) {
+        return x.key == y.key && x.graph == y.graph && x.inputs == y.inputs && x.outputs == y.outputs;
+      });
 }
 
 void compare_nodes(const Graph& original, const Graph& edited, GraphChanges& changes) {
@@ -95,7 +103,9 @@ std::optional<double> as_number(const AttrValue& value) {
 
 bool is_real(const AttrValue& v) { return std::holds_alternative<double>(v); }
 
-bool same_real(double a, double b) { return static_cast<float>(a) == static_cast<float>(b) || (std::isnan(a) && std::isnan(b)); }
+bool same_real(double a, double b) {
+  return static_cast<float>(a) == static_cast<float>(b) || (std::isnan(a) && std::isnan(b));
+}
 
 /// Equal after the trip through a file, which stores reals as f32 and knows which integers are enumerations.
 bool same_attribute(const AttrValue& a, const AttrValue& b) {
@@ -107,13 +117,16 @@ bool same_attribute(const AttrValue& a, const AttrValue& b) {
 }
 
 std::optional<std::string> node_difference(const Node& meant, const Node& found) {
-  if (meant.op != found.op || meant.custom != found.custom) return fmt::format("is {} {}, expected {} {}", found.op, found.custom, meant.op, meant.custom);
+  if (meant.op != found.op || meant.custom != found.custom)
+    return fmt::format("is {} {}, expected {} {}", found.op, found.custom, meant.op, meant.custom);
   // A version of 0 asks the writer for the lowest, which is 1 once nobody has said otherwise.
-  if (meant.version != found.version && !(meant.version == 0 && found.version == 1)) return fmt::format("has version {}, expected {}", found.version, meant.version);
+  if (meant.version != found.version && !(meant.version == 0 && found.version == 1))
+    return fmt::format("has version {}, expected {}", found.version, meant.version);
   if (meant.inputs != found.inputs) return "has other inputs";
   if (meant.outputs != found.outputs) return "has other outputs";
   if (meant.intermediates != found.intermediates) return "has other intermediates";
-  if (meant.subgraphs != found.subgraphs && (meant.origin != none_id || !meant.subgraphs.empty())) return "calls other subgraphs";
+  if (meant.subgraphs != found.subgraphs && (meant.origin != none_id || !meant.subgraphs.empty()))
+    return "calls other subgraphs";
   for (const auto& [key, value] : meant.attrs) {
     const AttrValue* other = found.attrs.find(key);
     if (!other || !same_attribute(value, *other)) return fmt::format("has another {}", key);
@@ -121,17 +134,22 @@ std::optional<std::string> node_difference(const Node& meant, const Node& found)
   return std::nullopt;
 }
 
-std::optional<std::string> value_difference(const Graph& graph, ValueId id, const Value& meant, const Value& found, bool all_bytes) {
+std::optional<std::string> value_difference(const Graph& graph, ValueId id, const Value& meant,
+                                            const Value& found, bool all_bytes) {
   const bool is_new = meant.origin == none_id;
-  if (!is_new && meant.name != found.name) return fmt::format("is named \"{}\", expected \"{}\"", found.name, meant.name);
+  if (!is_new && meant.name != found.name)
+    return fmt::format("is named \"{}\", expected \"{}\"", found.name, meant.name);
   if (meant.dtype != found.dtype || meant.shape != found.shape)
-    return fmt::format("is {}[{}], expected {}[{}]", name(found.dtype), shape_text(found.shape), name(meant.dtype), shape_text(meant.shape));
+    return fmt::format("is {}[{}], expected {}[{}]", name(found.dtype), shape_text(found.shape),
+                       name(meant.dtype), shape_text(meant.shape));
   if (!same_quantization(meant.quantization, found.quantization)) return "has another quantization";
   if (meant.is_variable != found.is_variable) return "has another variable mark";
   if (!same_sparsity(meant, found)) return "has another sparsity";
-  const bool used = graph.producer(id) != none_id || !graph.uses(id).empty() || graph.is_input(id) || graph.is_output(id);
+  const bool used =
+      graph.producer(id) != none_id || !graph.uses(id).empty() || graph.is_input(id) || graph.is_output(id);
   if (!used) return std::nullopt;  // a value that nobody reads any more may look like an empty constant
-  if (meant.is_constant() != found.is_constant()) return found.is_constant() ? "became a constant" : "lost its constant";
+  if (meant.is_constant() != found.is_constant())
+    return found.is_constant() ? "became a constant" : "lost its constant";
   if (!meant.constant) return std::nullopt;
   const Bytes a = meant.constant->bytes, b = found.constant->bytes;
   if (a.size() != b.size()) return fmt::format("holds {} bytes, expected {}", b.size(), a.size());
@@ -142,13 +160,16 @@ std::optional<std::string> value_difference(const Graph& graph, ValueId id, cons
 std::optional<std::string> graph_difference(const Graph& meant, const Graph& found, bool all_bytes) {
   if (meant.inputs != found.inputs) return "has other inputs";
   if (meant.outputs != found.outputs) return "has other outputs";
-  if (meant.order.size() != found.order.size()) return fmt::format("has {} operators, expected {}", found.order.size(), meant.order.size());
-  if (meant.values.size() != found.values.size()) return fmt::format("has {} tensors, expected {}", found.values.size(), meant.values.size());
+  if (meant.order.size() != found.order.size())
+    return fmt::format("has {} operators, expected {}", found.order.size(), meant.order.size());
+  if (meant.values.size() != found.values.size())
+    return fmt::format("has {} tensors, expected {}", found.values.size(), meant.values.size());
   for (std::size_t i = 0; i < meant.order.size(); ++i)
     if (auto why = node_difference(meant.node(meant.order[i]), found.node(found.order[i])))
       return fmt::format("operator {} ({}) {}", i, meant.node(meant.order[i]).op, *why);
   for (std::size_t i = 0; i < meant.values.size(); ++i)
-    if (auto why = value_difference(meant, static_cast<ValueId>(i), meant.values[i], found.values[i], all_bytes))
+    if (auto why =
+            value_difference(meant, static_cast<ValueId>(i), meant.values[i], found.values[i], all_bytes))
       return fmt::format("tensor {} \"{}\" {}", i, meant.values[i].name, *why);
   return std::nullopt;
 }
@@ -156,13 +177,15 @@ std::optional<std::string> graph_difference(const Graph& meant, const Graph& fou
 }  // namespace
 
 bool same_node(const Node& a, const Node& b) {
-  return a.op == b.op && a.custom == b.custom && a.version == b.version && a.inputs == b.inputs && a.outputs == b.outputs &&
-         a.intermediates == b.intermediates && a.input_names == b.input_names && a.subgraphs == b.subgraphs && identical(a.attrs, b.attrs);
+  return a.op == b.op && a.custom == b.custom && a.version == b.version && a.inputs == b.inputs &&
+         a.outputs == b.outputs && a.intermediates == b.intermediates && a.input_names == b.input_names &&
+         a.subgraphs == b.subgraphs && identical(a.attrs, b.attrs);
 }
 
 bool same_type(const Value& a, const Value& b) {
-  return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape && same_quantization(a.quantization, b.quantization) &&
-         a.is_variable == b.is_variable && same_sparsity(a, b);
+  return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape &&
+         same_quantization(a.quantization, b.quantization) && a.is_variable == b.is_variable &&
+         same_sparsity(a, b);
 }
 
 bool same_constant(const Value& a, const Value& b) {
@@ -189,10 +212,13 @@ Changes list_changes(const Model& original, const Model& edited) {
 
 std::optional<std::string> same_structure(const Model& edited, const Model& reopened, bool all_bytes) {
   if (edited.graphs.size() != reopened.graphs.size())
-    return fmt::format("the written file has {} graphs, expected {}", reopened.graphs.size(), edited.graphs.size());
+    return fmt::format("the written file has {} graphs, expected {}", reopened.graphs.size(),
+                       edited.graphs.size());
   for (std::size_t g = 0; g < edited.graphs.size(); ++g)
-    if (auto why = graph_difference(edited.graphs[g], reopened.graphs[g], all_bytes)) return fmt::format("graph {} {}", g, *why);
-  if (!same_signatures(edited.signatures, reopened.signatures)) return "the written file has other signatures";
+    if (auto why = graph_difference(edited.graphs[g], reopened.graphs[g], all_bytes))
+      return fmt::format("graph {} {}", g, *why);
+  if (!same_signatures(edited.signatures, reopened.signatures))
+    return "the written file has other signatures";
   return std::nullopt;
 }
 

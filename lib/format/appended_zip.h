@@ -1,5 +1,5 @@
-// A zip archive that model metadata tools append behind the flatbuffer (label files). Its directory counts from the
-// start of the whole file, so it must be corrected when bytes are put in front.
+// A zip archive that model metadata tools append behind the flatbuffer (label files). Its directory counts
+// from the start of the whole file, so it must be corrected when bytes are put in front.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,8 +15,9 @@ struct BytePatch {
   std::vector<std::uint8_t> bytes;
 };
 
-/// The corrections when `shift` bytes are put in front of `file`. Empty when no archive ends the file, or when its
-/// directory counts from the archive's own start. Fails (unsupported) for a 64-bit archive and past 4 GB.
+/// The corrections when `shift` bytes are put in front of `file`. Empty when no archive ends the file, or
+/// when its directory counts from the archive's own start. Fails (unsupported) for a 64-bit archive and past
+/// 4 GB.
 Result<std::vector<BytePatch>> shift_appended_zip(const MappedFile& file, std::uint64_t shift);
 
 }  // namespace md

@@ -7,9 +7,37 @@
 namespace md {
 
 enum class FileKind {
-  tflite, pte, zip, onnx,
-  empty, git_lfs_pointer, json, text, html, pickle, gzip, bzip2, xz, zstd, seven_zip, tar, hdf5, numpy,
-  png, jpeg, gif, webp, bmp, pdf, elf, mach_o, windows_program, safetensors, gguf, flatbuffer, unknown
+  tflite,
+  pte,
+  zip,
+  onnx,
+  empty,
+  git_lfs_pointer,
+  json,
+  text,
+  html,
+  pickle,
+  gzip,
+  bzip2,
+  xz,
+  zstd,
+  seven_zip,
+  tar,
+  hdf5,
+  numpy,
+  png,
+  jpeg,
+  gif,
+  webp,
+  bmp,
+  pdf,
+  elf,
+  mach_o,
+  windows_program,
+  safetensors,
+  gguf,
+  flatbuffer,
+  unknown
 };
 
 /// By content only, never by name. Reads at most the first kilobyte (and, for a tar, its header).

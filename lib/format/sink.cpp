@@ -23,8 +23,11 @@ std::string folder_of(const std::string& path) {
 }
 
 tl::unexpected<Error> write_error(const std::string& path, int code) {
-  if (code == ENOSPC || code == EDQUOT) return input_error(fmt::format("{}: the disk is full, nothing was written", path));
-  if (code == EFBIG) return input_error(fmt::format("{}: the file system takes no file of this size, nothing was written", path));
+  if (code == ENOSPC || code == EDQUOT)
+    return input_error(fmt::format("{}: the disk is full, nothing was written", path));
+  if (code == EFBIG)
+    return input_error(
+        fmt::format("{}: the file system takes no file of this size, nothing was written", path));
   return input_error(fmt::format("{}: cannot write: {}; nothing was written", path, std::strerror(code)));
 }
 
@@ -53,7 +56,8 @@ Status MemorySink::append(Bytes more) {
 }
 
 Status MemorySink::append_range(const MappedFile& file, std::uint64_t offset, std::uint64_t length) {
-  if (!range_exists(file, offset, length)) return fail(Error::Kind::internal, "a range outside of the input was to be copied");
+  if (!range_exists(file, offset, length))
+    return fail(Error::Kind::internal, "a range outside of the input was to be copied");
   return append(file.bytes().subspan(offset, length));
 }
 
@@ -61,9 +65,11 @@ Result<std::unique_ptr<AtomicFileSink>> AtomicFileSink::create(const std::string
   std::string path = given;
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) return input_error(fmt::format("{}: is a directory, expected the name of a file to write", path));
+    if (S_ISDIR(info.st_mode))
+      return input_error(fmt::format("{}: is a directory, expected the name of a file to write", path));
     // A rename would put a file in the place of the device.
-    if (!S_ISREG(info.st_mode)) return input_error(fmt::format("{}: is not a regular file, choose another output", path));
+    if (!S_ISREG(info.st_mode))
+      return input_error(fmt::format("{}: is not a regular file, choose another output", path));
     // Through a link its target is replaced, not the link.
     if (char* real = ::realpath(path.c_str(), nullptr)) {
       path = real;
@@ -82,7 +88,8 @@ Result<std::unique_ptr<AtomicFileSink>> AtomicFileSink::create(const std::string
     const int code = errno;
     sink->temporary_.clear();
     if (code == EACCES || code == EPERM || code == EROFS)
-      return input_error(fmt::format("{}: the folder {} is not writable; choose another output", path, folder));
+      return input_error(
+          fmt::format("{}: the folder {} is not writable; choose another output", path, folder));
     return write_error(path, code);
   }
   // mkostemps makes a private file; the result gets the mode that any new file would have.
@@ -100,19 +107,24 @@ AtomicFileSink::~AtomicFileSink() {
 Status AtomicFileSink::append(Bytes bytes) { return write_all(fd_, bytes, path_); }
 
 Status AtomicFileSink::append_range(const MappedFile& file, std::uint64_t offset, std::uint64_t length) {
-  if (!range_exists(file, offset, length)) return fail(Error::Kind::internal, "a range outside of the input was to be copied");
+  if (!range_exists(file, offset, length))
+    return fail(Error::Kind::internal, "a range outside of the input was to be copied");
   auto from = static_cast<off_t>(offset);
   // The kernel may copy without reading (reflink); where it cannot, the mapped bytes are written.
   while (length > 0 && file.descriptor() >= 0) {
-    const ssize_t done = ::copy_file_range(file.descriptor(), &from, fd_, nullptr, std::min<std::uint64_t>(length, std::uint64_t{1} << 30), 0);
+    const ssize_t done = ::copy_file_range(file.descriptor(), &from, fd_, nullptr,
+                                           std::min<std::uint64_t>(length, std::uint64_t{1} << 30), 0);
     if (done <= 0) {
       if (done < 0 && errno == EINTR) continue;
-      if (done < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return write_error(path_, errno);
+      if (done < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        return write_error(path_, errno);
       break;
     }
     length -= static_cast<std::uint64_t>(done);
   }
-  return append(file.bytes().subspan(static_cast<std::size_t>(from >= 0 && file.descriptor() >= 0 ? from : static_cast<off_t>(offset)), length));
+  return append(file.bytes().subspan(
+      static_cast<std::size_t>(from >= 0 && file.descriptor() >= 0 ? from : static_cast<off_t>(offset)),
+      length));
 }
 
 Status AtomicFileSink::flush() {

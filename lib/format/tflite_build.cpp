@@ -12,7 +12,9 @@ namespace {
 
 const TableInfo& table(std::string_view name) { return *table_info(name); }
 
-std::string code_key(std::int32_t code, std::string_view custom, int version) { return fmt::format("{}/{}/{}", code, version, custom); }
+std::string code_key(std::int32_t code, std::string_view custom, int version) {
+  return fmt::format("{}/{}/{}", code, version, custom);
+}
 
 const flatbuffers::Table* generic(const void* t) { return static_cast<const flatbuffers::Table*>(t); }
 
@@ -25,15 +27,19 @@ Builder::Builder(const TfliteFile& parts, const Model& edited, const RewriteOpti
   if (const auto* codes = parts.root->operator_codes())
     for (flatbuffers::uoffset_t i = 0; i < codes->size(); ++i) {
       const tflite::OperatorCode& code = *codes->Get(i);
-      const std::string_view custom = code.custom_code() ? std::string_view(code.custom_code()->c_str(), code.custom_code()->size()) : "";
+      const std::string_view custom =
+          code.custom_code() ? std::string_view(code.custom_code()->c_str(), code.custom_code()->size()) : "";
       code_by_key_.emplace(code_key(builtin_code(code), custom, code.version()), i);
     }
   if (const auto* buffers = parts.root->buffers())
     for (flatbuffers::uoffset_t i = 1; i < buffers->size(); ++i)
-      if (const Bytes bytes = buffer_bytes(*parts.file, *buffers->Get(i)); !bytes.empty()) buffer_by_bytes_.emplace(bytes.data(), std::pair{bytes.size(), i});
+      if (const Bytes bytes = buffer_bytes(*parts.file, *buffers->Get(i)); !bytes.empty())
+        buffer_by_bytes_.emplace(bytes.data(), std::pair{bytes.size(), i});
 }
 
-const Graph* Builder::original_graph(std::size_t g) const { return g < parts_.model.graphs.size() ? &parts_.model.graphs[g] : nullptr; }
+const Graph* Builder::original_graph(std::size_t g) const {
+  return g < parts_.model.graphs.size() ? &parts_.model.graphs[g] : nullptr;
+}
 
 template <class T>
 Target Builder::ints(const std::vector<T>& values) {
@@ -54,7 +60,8 @@ std::optional<Target> Builder::buffers() {
   if (new_buffers_.empty() && !options_.everything) return std::nullopt;
   std::vector<Target> all;
   for (flatbuffers::uoffset_t i = 0; old && i < old->size(); ++i) {
-    auto copy = options_.everything ? Draft::copy_of(generic(old->Get(i)), table("Buffer"), file()) : fail(Error::Kind::internal, "");
+    auto copy = options_.everything ? Draft::copy_of(generic(old->Get(i)), table("Buffer"), file())
+                                    : fail(Error::Kind::internal, "");
     if (!copy) {
       all.push_back({-1, position(old->Get(i))});
       continue;
@@ -71,7 +78,8 @@ Result<std::uint32_t> Builder::code_index(const Node& node) {
   if (!code) return fail(Error::Kind::unsupported, fmt::format("there is no TFLite operator {}", node.op));
   const std::string_view custom = node.op == "CUSTOM" ? std::string_view(node.custom) : "";
   const int version = std::max(1, node.version);
-  const auto next = static_cast<std::uint32_t>((parts_.root->operator_codes() ? parts_.root->operator_codes()->size() : 0) + new_codes_.size());
+  const auto next = static_cast<std::uint32_t>(
+      (parts_.root->operator_codes() ? parts_.root->operator_codes()->size() : 0) + new_codes_.size());
   const auto [at, added] = code_by_key_.emplace(code_key(*code, custom, version), next);
   if (!added) return at->second;
   Draft draft(table("OperatorCode"));
@@ -87,10 +95,12 @@ Result<std::uint32_t> Builder::code_index(const Node& node) {
 /// The buffer that holds exactly these bytes, a new one when there is none; 0, the empty one, for no bytes.
 std::uint32_t Builder::buffer_index(const Constant& constant) {
   if (constant.bytes.empty()) return 0;
-  if (const auto known = buffer_by_bytes_.find(constant.bytes.data()); known != buffer_by_bytes_.end() && known->second.first == constant.bytes.size())
+  if (const auto known = buffer_by_bytes_.find(constant.bytes.data());
+      known != buffer_by_bytes_.end() && known->second.first == constant.bytes.size())
     return known->second.second;
   std::uint32_t next = parts_.root->buffers() ? parts_.root->buffers()->size() : 0;
-  if (next == 0 && new_buffers_.empty()) new_buffers_.push_back({front.add_table(Draft(table("Buffer"))), 0});  // buffer 0 stays empty
+  if (next == 0 && new_buffers_.empty())
+    new_buffers_.push_back({front.add_table(Draft(table("Buffer"))), 0});  // buffer 0 stays empty
   next += static_cast<std::uint32_t>(new_buffers_.size());
   Draft draft(table("Buffer"));
   draft.set("data", {front.add_vector(constant.bytes, constant.bytes.size(), 16), 0});
@@ -115,12 +125,14 @@ std::string Builder::unique_name(std::size_t g, ValueId id) {
 
 Target Builder::dimension(const Sparsity::Dimension& from) {
   Draft draft(table("DimensionMetadata"));
-  draft.set_scalar("format", static_cast<std::uint64_t>(from.sparse ? tflite::DimensionType::SPARSE_CSR : tflite::DimensionType::DENSE));
+  draft.set_scalar("format", static_cast<std::uint64_t>(from.sparse ? tflite::DimensionType::SPARSE_CSR
+                                                                    : tflite::DimensionType::DENSE));
   draft.set_scalar("dense_size", static_cast<std::uint32_t>(from.dense_size));
   const auto index = [&](const char* field, const std::vector<std::int32_t>& values) {
     Draft list(table("Int32Vector"));
     list.set("values", ints(values));
-    draft.set_scalar(std::string(field) + "_type", static_cast<std::uint64_t>(tflite::SparseIndexVector::Int32Vector));
+    draft.set_scalar(std::string(field) + "_type",
+                     static_cast<std::uint64_t>(tflite::SparseIndexVector::Int32Vector));
     draft.set(field, {front.add_table(std::move(list)), 0});
   };
   if (from.sparse) index("array_segments", from.segments), index("array_indices", from.indices);
@@ -162,7 +174,8 @@ Status Builder::set_type(Draft& draft, const Value& value, const Value* before) 
   if (all || before->dtype != value.dtype) {
     const auto type = tensor_type_of(value.dtype);
     if (!type && !(before && before->dtype == value.dtype))
-      return fail(Error::Kind::unsupported, fmt::format("value \"{}\": .tflite has no type {}", value.name, name(value.dtype)));
+      return fail(Error::Kind::unsupported,
+                  fmt::format("value \"{}\": .tflite has no type {}", value.name, name(value.dtype)));
     if (type) draft.set_scalar("type", static_cast<std::uint64_t>(*type));
   }
   if (all || before->shape != value.shape) {
@@ -170,8 +183,11 @@ Status Builder::set_type(Draft& draft, const Value& value, const Value* before) 
     const bool keeps_default = before && before->shape == value.shape && !before->default_shape.empty();
     if (keeps_default) sizes = before->default_shape;
     for (std::int64_t& dim : sizes) {
-      if (dim == dynamic_dim && !(before && before->shape == value.shape)) dim = 1;  // until the caller resizes
-      if (dim < -1 || dim > 0x7fffffff) return fail(Error::Kind::unsupported, fmt::format("value \"{}\": .tflite has no dimension of size {}", value.name, dim));
+      if (dim == dynamic_dim && !(before && before->shape == value.shape))
+        dim = 1;  // until the caller resizes
+      if (dim < -1 || dim > 0x7fffffff)
+        return fail(Error::Kind::unsupported,
+                    fmt::format("value \"{}\": .tflite has no dimension of size {}", value.name, dim));
     }
     draft.set("shape", ints(sizes));
     if (!(before && before->shape == value.shape)) {
@@ -182,27 +198,35 @@ Status Builder::set_type(Draft& draft, const Value& value, const Value* before) 
       draft.set("shape_signature", ints(value.shape));
     }
   }
-  if (all || before->is_variable != value.is_variable) draft.set_scalar("is_variable", value.is_variable ? 1 : 0);
+  if (all || before->is_variable != value.is_variable)
+    draft.set_scalar("is_variable", value.is_variable ? 1 : 0);
   return {};
 }
 
 Result<Target> Builder::tensor(std::size_t g, ValueId id) {
   const Value& value = edited_.graphs[g].value(id);
   const Graph* graph = original_graph(g);
-  const Value* before = graph && static_cast<std::size_t>(id) < graph->values.size() ? &graph->value(id) : nullptr;
+  const Value* before =
+      graph && static_cast<std::size_t>(id) < graph->values.size() ? &graph->value(id) : nullptr;
   const tflite::Tensor* old = nullptr;
   Draft draft(table("Tensor"));
   if (before) {
-    old = parts_.root->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(g))->tensors()->Get(static_cast<flatbuffers::uoffset_t>(id));
-    if (!options_.everything && same_type(*before, value) && same_constant(*before, value)) return Target{-1, position(old)};
+    old = parts_.root->subgraphs()
+              ->Get(static_cast<flatbuffers::uoffset_t>(g))
+              ->tensors()
+              ->Get(static_cast<flatbuffers::uoffset_t>(id));
+    if (!options_.everything && same_type(*before, value) && same_constant(*before, value))
+      return Target{-1, position(old)};
     auto copy = Draft::copy_of(generic(old), table("Tensor"), file());
     if (!copy) return tl::make_unexpected(copy.error());
     draft = std::move(*copy);
   }
   const bool all = !before || options_.everything;
   const bool had_name = old && old->name();
-  if (!before) draft.set("name", {front.add_string(unique_name(g, id)), 0});
-  else if (before->name != value.name || (options_.everything && had_name)) draft.set("name", {front.add_string(value.name), 0});
+  if (!before)
+    draft.set("name", {front.add_string(unique_name(g, id)), 0});
+  else if (before->name != value.name || (options_.everything && had_name))
+    draft.set("name", {front.add_string(value.name), 0});
   if (auto done = set_type(draft, value, before); !done) return tl::make_unexpected(done.error());
   if (!before || !same_constant(*before, value)) {
     draft.set_scalar("buffer", value.constant ? buffer_index(*value.constant) : 0);
@@ -218,7 +242,8 @@ Result<Target> Builder::tensor(std::size_t g, ValueId id) {
     }
   }
   if (all || before->sparsity != value.sparsity) {
-    if (value.sparsity && (!before || before->sparsity != value.sparsity)) draft.set("sparsity", sparsity(*value.sparsity));
+    if (value.sparsity && (!before || before->sparsity != value.sparsity))
+      draft.set("sparsity", sparsity(*value.sparsity));
     if (!value.sparsity && before && before->sparsity) draft.clear("sparsity");
   }
   return Target{front.add_table(std::move(draft)), 0};

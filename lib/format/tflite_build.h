@@ -33,7 +33,9 @@ class Builder {
   Front front;
 
   Bytes file() const { return parts_.file->bytes(); }
-  std::uint64_t position(const void* table) const { return static_cast<std::uint64_t>(static_cast<const std::uint8_t*>(table) - file().data()); }
+  std::uint64_t position(const void* table) const {
+    return static_cast<std::uint64_t>(static_cast<const std::uint8_t*>(table) - file().data());
+  }
   const TfliteFile& parts() const { return parts_; }
   bool everything() const { return options_.everything; }
 

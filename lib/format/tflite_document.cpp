@@ -15,7 +15,8 @@ class TfliteDocument : public Document {
   const Model& model() const override { return parts_.model; }
   WriteCapability capability() const override { return tfl::write_capability(parts_); }
   Status write(const Model& edited, ByteSink& sink) const override {
-    if (list_changes(parts_.model, edited).empty()) return sink.append_range(*file_, 0, file_->bytes().size());
+    if (list_changes(parts_.model, edited).empty())
+      return sink.append_range(*file_, 0, file_->bytes().size());
     return tfl::rewrite(parts_, edited, {}, sink);
   }
 

@@ -21,7 +21,8 @@ T load(const std::uint8_t* at) {
 }
 
 bool is_offset(Storage storage) {
-  return storage == Storage::string || storage == Storage::vector || storage == Storage::table || storage == Storage::union_value;
+  return storage == Storage::string || storage == Storage::vector || storage == Storage::table ||
+         storage == Storage::union_value;
 }
 
 }  // namespace
@@ -35,12 +36,16 @@ Result<Draft> Draft::copy_of(const flatbuffers::Table* table, const TableInfo& i
     const std::uint16_t inline_offset = load<std::uint16_t>(vtable + 4 + 2 * s);
     if (inline_offset == 0) continue;
     if (s >= info.fields.size() || info.fields[s].name.empty())
-      return fail(Error::Kind::unsupported, fmt::format("its {} table has a field (number {}) that is newer than this program's schema, which would be lost; "
-                                                        "use a newer release of this program", info.name, s));
+      return fail(Error::Kind::unsupported, fmt::format("its {} table has a field (number {}) that is newer "
+                                                        "than this program's schema, which would be lost; "
+                                                        "use a newer release of this program",
+                                                        info.name, s));
     const FieldInfo& field = info.fields[s];
     const std::uint64_t at = static_cast<std::uint64_t>(base - file.data()) + inline_offset;
     // Retired fields were not verified: nobody reads them.
-    if (at + static_cast<std::uint64_t>(field.bytes) > file.size()) return fail(Error::Kind::unsupported, fmt::format("a field of its {} table lies outside the file", info.name));
+    if (at + static_cast<std::uint64_t>(field.bytes) > file.size())
+      return fail(Error::Kind::unsupported,
+                  fmt::format("a field of its {} table lies outside the file", info.name));
     Slot& slot = draft.slots_[s];
     if (is_offset(field.storage)) {
       slot.kind = Slot::Kind::target;
@@ -59,7 +64,9 @@ Draft::Slot& Draft::slot(std::string_view field) {
   return slots_[static_cast<std::size_t>(info->slot)];
 }
 
-void Draft::set_scalar(std::string_view field, std::uint64_t bits) { slot(field) = {Slot::Kind::scalar, bits, {}}; }
+void Draft::set_scalar(std::string_view field, std::uint64_t bits) {
+  slot(field) = {Slot::Kind::scalar, bits, {}};
+}
 
 void Draft::mark_as_position(std::string_view field) {
   if (Slot& s = slot(field); s.kind == Slot::Kind::scalar) s.kind = Slot::Kind::position;
@@ -67,7 +74,9 @@ void Draft::mark_as_position(std::string_view field) {
 
 void Draft::set(std::string_view field, Target target) { slot(field) = {Slot::Kind::target, 0, target}; }
 void Draft::clear(std::string_view field) { slot(field) = {}; }
-bool Draft::has(std::string_view field) const { return const_cast<Draft*>(this)->slot(field).kind != Slot::Kind::absent; }
+bool Draft::has(std::string_view field) const {
+  return const_cast<Draft*>(this)->slot(field).kind != Slot::Kind::absent;
+}
 
 ObjectId Front::add_table(Draft draft) {
   Object object;
@@ -95,7 +104,8 @@ ObjectId Front::add_vector(Bytes bytes, std::size_t count, std::size_t alignment
 }
 
 ObjectId Front::add_string(std::string_view text) {
-  const ObjectId id = add_vector({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, text.size(), 1);
+  const ObjectId id =
+      add_vector({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, text.size(), 1);
   objects_.back().terminated = true;
   return id;
 }
@@ -137,9 +147,12 @@ void Front::place_table(Object& object) {
 void Front::place(ObjectId id) {
   Object& object = objects_[static_cast<std::size_t>(id)];
   switch (object.kind) {
-    case Object::Kind::table: place_table(object); break;
+    case Object::Kind::table:
+      place_table(object);
+      break;
     case Object::Kind::vector:
-      object.position = take(4 + object.bytes.size() + (object.terminated ? 1 : 0), std::max<std::uint64_t>(4, object.alignment), 4);
+      object.position = take(4 + object.bytes.size() + (object.terminated ? 1 : 0),
+                             std::max<std::uint64_t>(4, object.alignment), 4);
       break;
     case Object::Kind::targets:
       object.position = take(4 + 4 * object.targets.size(), 4);
@@ -155,10 +168,13 @@ void Front::store(std::uint64_t at, T value) {
 }
 
 Status Front::write_offset(std::uint64_t at, const Target& target) {
-  const std::uint64_t to = target.object >= 0 ? objects_[static_cast<std::size_t>(target.object)].position : out_.size() + target.old_position;
+  const std::uint64_t to = target.object >= 0 ? objects_[static_cast<std::size_t>(target.object)].position
+                                              : out_.size() + target.old_position;
   assert(to > at);
   if (to >= flatbuffer_limit)
-    return fail(Error::Kind::unsupported, "with the changes its tables would pass the 2 GB that flatbuffer offsets reach; keep its weights outside of the flatbuffer");
+    return fail(Error::Kind::unsupported,
+                "with the changes its tables would pass the 2 GB that flatbuffer offsets reach; keep its "
+                "weights outside of the flatbuffer");
   store(at, static_cast<std::uint32_t>(to - at));
   return {};
 }
@@ -198,7 +214,9 @@ Result<std::vector<std::uint8_t>> Front::finish(ObjectId root, std::string_view 
   size_ = 8;
   place(root);
   out_.assign(round_up(size_, 64), 0);
-  if (out_.size() >= flatbuffer_limit) return fail(Error::Kind::unsupported, "the new constants alone pass the 2 GB that flatbuffer offsets reach");
+  if (out_.size() >= flatbuffer_limit)
+    return fail(Error::Kind::unsupported,
+                "the new constants alone pass the 2 GB that flatbuffer offsets reach");
   store(0, static_cast<std::uint32_t>(objects_[static_cast<std::size_t>(root)].position));
   std::memcpy(out_.data() + 4, identifier.data(), 4);
   for (const Object& object : objects_)

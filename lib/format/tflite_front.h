@@ -1,5 +1,6 @@
-// Lays out new flatbuffer tables in front of an old file that follows verbatim. New tables may point to anything in the
-// old file: flatbuffer offsets only point forward, and everything old lies behind everything new.
+// Lays out new flatbuffer tables in front of an old file that follows verbatim. New tables may point to
+// anything in the old file: flatbuffer offsets only point forward, and everything old lies behind everything
+// new.
 #pragma once
 #include <flatbuffers/flatbuffers.h>
 
@@ -27,8 +28,8 @@ struct Target {
 class Draft {
  public:
   explicit Draft(const TableInfo& info) : info_(&info), slots_(info.fields.size()) {}
-  /// A shallow copy: scalars are copied, offsets point to what the old table points to. Fails (unsupported) when the
-  /// table has a field newer than the schema, since nobody can tell what to do with it.
+  /// A shallow copy: scalars are copied, offsets point to what the old table points to. Fails (unsupported)
+  /// when the table has a field newer than the schema, since nobody can tell what to do with it.
   static Result<Draft> copy_of(const flatbuffers::Table* table, const TableInfo& info, Bytes file);
 
   void set_scalar(std::string_view field, std::uint64_t bits);
@@ -61,7 +62,8 @@ class Front {
   ObjectId add_vector(Bytes bytes, std::size_t count, std::size_t alignment);
   template <class T>
   ObjectId add_numbers(const std::vector<T>& values) {
-    return add_vector({reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(T)}, values.size(), sizeof(T));
+    return add_vector({reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(T)},
+                      values.size(), sizeof(T));
   }
 
   /// The bytes in front of the old file; a multiple of 64, so that what was aligned stays aligned.
@@ -74,9 +76,9 @@ class Front {
     std::vector<Target> targets;
     std::vector<std::uint8_t> bytes;
     std::size_t count = 0, alignment = 4;
-    bool terminated = false;           ///< a string: a zero byte behind it
+    bool terminated = false;  ///< a string: a zero byte behind it
     std::uint64_t position = 0;
-    std::vector<std::uint16_t> vtable; ///< tables: inline position of each slot
+    std::vector<std::uint16_t> vtable;  ///< tables: inline position of each slot
   };
   void place(ObjectId id);
   void place_table(Object& object);

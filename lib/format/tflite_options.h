@@ -6,9 +6,10 @@
 
 namespace md::tfl {
 
-/// Every field of `info` as an attribute, with its default where the (verified) table leaves it out; a null table gives
-/// all defaults. `spend(n)` is asked before n bytes of a vector are copied; false ends the reading with nullopt.
-/// Enumerations become EnumValue, [ubyte] a Blob, other vectors vectors; an absent vector is an empty one.
+/// Every field of `info` as an attribute, with its default where the (verified) table leaves it out; a null
+/// table gives all defaults. `spend(n)` is asked before n bytes of a vector are copied; false ends the
+/// reading with nullopt. Enumerations become EnumValue, [ubyte] a Blob, other vectors vectors; an absent
+/// vector is an empty one.
 template <class Spend>
 std::optional<Attributes> read_options(const TableInfo& info, const flatbuffers::Table* table, Spend&& spend);
 
@@ -18,7 +19,8 @@ AttrValue read_field(const FieldInfo& field, const flatbuffers::Table* table);
 std::size_t field_payload(const FieldInfo& field, const flatbuffers::Table* table);
 
 template <class Spend>
-std::optional<Attributes> read_options(const TableInfo& info, const flatbuffers::Table* table, Spend&& spend) {
+std::optional<Attributes> read_options(const TableInfo& info, const flatbuffers::Table* table,
+                                       Spend&& spend) {
   Attributes attrs;
   for (const FieldInfo& field : info.fields) {
     if (field.name.empty() || field.deprecated) continue;

@@ -19,30 +19,42 @@ int scalar_bytes(reflection::BaseType type) {
     case reflection::Bool:
     case reflection::Byte:
     case reflection::UByte:
-    case reflection::UType: return 1;
+    case reflection::UType:
+      return 1;
     case reflection::Short:
-    case reflection::UShort: return 2;
+    case reflection::UShort:
+      return 2;
     case reflection::Long:
     case reflection::ULong:
-    case reflection::Double: return 8;
-    default: return 4;  // int, uint, float, and the offsets of strings, vectors, tables and unions
+    case reflection::Double:
+      return 8;
+    default:
+      return 4;  // int, uint, float, and the offsets of strings, vectors, tables and unions
   }
 }
 
 bool is_signed_type(reflection::BaseType type) {
-  return type == reflection::Byte || type == reflection::Short || type == reflection::Int || type == reflection::Long;
+  return type == reflection::Byte || type == reflection::Short || type == reflection::Int ||
+         type == reflection::Long;
 }
 
 Storage storage_of(reflection::BaseType type) {
   switch (type) {
     case reflection::Float:
-    case reflection::Double: return Storage::real;
-    case reflection::String: return Storage::string;
-    case reflection::Vector: return Storage::vector;
-    case reflection::Obj: return Storage::table;
-    case reflection::UType: return Storage::union_type;
-    case reflection::Union: return Storage::union_value;
-    default: return Storage::scalar;
+    case reflection::Double:
+      return Storage::real;
+    case reflection::String:
+      return Storage::string;
+    case reflection::Vector:
+      return Storage::vector;
+    case reflection::Obj:
+      return Storage::table;
+    case reflection::UType:
+      return Storage::union_type;
+    case reflection::Union:
+      return Storage::union_value;
+    default:
+      return Storage::scalar;
   }
 }
 
@@ -78,7 +90,8 @@ FieldInfo field_info(const reflection::Field& field, const std::vector<EnumTable
     info.element_is_bool = named == reflection::Bool;
     info.element_is_signed = is_signed_type(named);
   }
-  if (type.index() >= 0 && storage_of(named) == Storage::scalar) info.enumeration = &enums[static_cast<std::size_t>(type.index())];
+  if (type.index() >= 0 && storage_of(named) == Storage::scalar)
+    info.enumeration = &enums[static_cast<std::size_t>(type.index())];
   return info;
 }
 
@@ -114,15 +127,23 @@ std::string plain(std::string_view name) {
 
 /// Operators whose options table is not named after them.
 constexpr std::pair<std::string_view, std::string_view> shared_options[] = {
-    {"AVERAGE_POOL_2D", "Pool2DOptions"},      {"MAX_POOL_2D", "Pool2DOptions"},
-    {"L2_POOL_2D", "Pool2DOptions"},           {"L2_NORMALIZATION", "L2NormOptions"},
+    {"AVERAGE_POOL_2D", "Pool2DOptions"},
+    {"MAX_POOL_2D", "Pool2DOptions"},
+    {"L2_POOL_2D", "Pool2DOptions"},
+    {"L2_NORMALIZATION", "L2NormOptions"},
     {"UNIDIRECTIONAL_SEQUENCE_RNN", "SequenceRNNOptions"},
-    {"MEAN", "ReducerOptions"},                {"SUM", "ReducerOptions"},
-    {"REDUCE_PROD", "ReducerOptions"},         {"REDUCE_MAX", "ReducerOptions"},
-    {"REDUCE_MIN", "ReducerOptions"},          {"REDUCE_ANY", "ReducerOptions"},
-    {"REDUCE_ALL", "ReducerOptions"},          {"MAXIMUM", "MaximumMinimumOptions"},
-    {"MINIMUM", "MaximumMinimumOptions"},      {"CONV_3D_TRANSPOSE", "Conv3DOptions"},
-    {"RANDOM_STANDARD_NORMAL", "RandomOptions"}, {"RANDOM_UNIFORM", "RandomOptions"},
+    {"MEAN", "ReducerOptions"},
+    {"SUM", "ReducerOptions"},
+    {"REDUCE_PROD", "ReducerOptions"},
+    {"REDUCE_MAX", "ReducerOptions"},
+    {"REDUCE_MIN", "ReducerOptions"},
+    {"REDUCE_ANY", "ReducerOptions"},
+    {"REDUCE_ALL", "ReducerOptions"},
+    {"MAXIMUM", "MaximumMinimumOptions"},
+    {"MINIMUM", "MaximumMinimumOptions"},
+    {"CONV_3D_TRANSPOSE", "Conv3DOptions"},
+    {"RANDOM_STANDARD_NORMAL", "RandomOptions"},
+    {"RANDOM_UNIFORM", "RandomOptions"},
     {"MULTINOMIAL", "RandomOptions"},
 };
 
@@ -130,13 +151,16 @@ void Schema::assign_operators() {
   std::unordered_map<std::string, OptionsKind> by_plain_name;
   for (int which = 1; which <= 2; ++which)
     for (std::size_t n = 1; n < options[which - 1].size(); ++n)
-      if (const TableInfo* table = options[which - 1][n]) by_plain_name[plain(table->name)] = {which, static_cast<int>(n), table};
+      if (const TableInfo* table = options[which - 1][n])
+        by_plain_name[plain(table->name)] = {which, static_cast<int>(n), table};
   for (const EnumTable& e : enums) {
     if (e.name != "BuiltinOperator") continue;
     for (const auto& [number, op] : e.values)
-      if (const auto found = by_plain_name.find(plain(op)); found != by_plain_name.end()) by_operator[std::string(op)] = found->second;
+      if (const auto found = by_plain_name.find(plain(op)); found != by_plain_name.end())
+        by_operator[std::string(op)] = found->second;
   }
-  for (const auto& [op, table] : shared_options) by_operator[std::string(op)] = by_plain_name.at(plain(table));
+  for (const auto& [op, table] : shared_options)
+    by_operator[std::string(op)] = by_plain_name.at(plain(table));
 }
 
 Schema::Schema() {
@@ -163,15 +187,16 @@ const Schema& schema() {
   return instance;
 }
 
-constexpr DType dtypes[] = {DType::f32,  DType::f16,  DType::i32,  DType::u8,       DType::i64,     DType::string,
-                            DType::boolean, DType::i16, DType::c64, DType::i8,      DType::f64,     DType::c128,
-                            DType::u64,  DType::resource, DType::variant, DType::u32, DType::u16,   DType::i4,
-                            DType::bf16, DType::i2,   DType::u4,   DType::f8e4m3fn, DType::f8e5m2};
+constexpr DType dtypes[] = {
+    DType::f32, DType::f16, DType::i32,  DType::u8,   DType::i64, DType::string,   DType::boolean, DType::i16,
+    DType::c64, DType::i8,  DType::f64,  DType::c128, DType::u64, DType::resource, DType::variant, DType::u32,
+    DType::u16, DType::i4,  DType::bf16, DType::i2,   DType::u4,  DType::f8e4m3fn, DType::f8e5m2};
 
 }  // namespace
 
 std::string_view EnumTable::name_of(std::int64_t number) const {
-  const auto at = std::lower_bound(values.begin(), values.end(), number, [](const auto& v, std::int64_t n) { return v.first < n; });
+  const auto at = std::lower_bound(values.begin(), values.end(), number,
+                                   [](const auto& v, std::int64_t n) { return v.first < n; });
   return at != values.end() && at->first == number ? at->second : std::string_view();
 }
 
@@ -194,7 +219,8 @@ const TableInfo* table_info(std::string_view name) {
 
 const EnumTable& enum_table(std::string_view name) {
   const auto& enums = schema().enums;
-  const auto found = std::find_if(enums.begin(), enums.end(), [&](const EnumTable& e) { return e.name == name; });
+  const auto found =
+      std::find_if(enums.begin(), enums.end(), [&](const EnumTable& e) { return e.name == name; });
   assert(found != enums.end());
   return *found;
 }
@@ -207,7 +233,9 @@ OptionsKind options_of(std::string_view op) {
 const TableInfo* options_table(int which, int union_type) {
   assert(which == 1 || which == 2);
   const auto& list = schema().options[which - 1];
-  return union_type > 0 && static_cast<std::size_t>(union_type) < list.size() ? list[static_cast<std::size_t>(union_type)] : nullptr;
+  return union_type > 0 && static_cast<std::size_t>(union_type) < list.size()
+             ? list[static_cast<std::size_t>(union_type)]
+             : nullptr;
 }
 
 std::string operator_name(std::int32_t builtin_code) {
@@ -224,7 +252,8 @@ std::optional<std::int32_t> operator_code(std::string_view name) {
 }
 
 DType dtype_of(int tensor_type) {
-  return tensor_type >= 0 && static_cast<std::size_t>(tensor_type) < std::size(dtypes) ? dtypes[tensor_type] : DType::unknown;
+  return tensor_type >= 0 && static_cast<std::size_t>(tensor_type) < std::size(dtypes) ? dtypes[tensor_type]
+                                                                                       : DType::unknown;
 }
 
 std::optional<int> tensor_type_of(DType dtype) {

@@ -1,5 +1,6 @@
-// The .tflite schema at run time: which options table an operator takes, and the fields of a table by number. Comes from
-// tflite.fbs, which the program carries in binary form, so that 150 options tables need no hand-written code.
+// The .tflite schema at run time: which options table an operator takes, and the fields of a table by number.
+// Comes from tflite.fbs, which the program carries in binary form, so that 150 options tables need no
+// hand-written code.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,7 +20,7 @@ enum class Storage : std::uint8_t { scalar, real, string, vector, table, union_t
 struct EnumTable {
   std::string_view name;
   std::vector<std::pair<std::int64_t, std::string_view>> values;  ///< ascending
-  std::string_view name_of(std::int64_t number) const;            ///< "" when the number is newer than the schema
+  std::string_view name_of(std::int64_t number) const;  ///< "" when the number is newer than the schema
   std::optional<std::int64_t> number_of(std::string_view name) const;
 };
 
@@ -27,7 +28,7 @@ struct FieldInfo {
   std::string_view name;
   int slot = 0;
   Storage storage = Storage::scalar;
-  int bytes = 0;            ///< inline size: 1, 2, 4 or 8
+  int bytes = 0;  ///< inline size: 1, 2, 4 or 8
   bool is_bool = false, is_signed = false, deprecated = false;
   std::int64_t default_integer = 0;
   double default_real = 0;
@@ -49,8 +50,8 @@ const EnumTable& enum_table(std::string_view name);  ///< asserts that it exists
 
 /// A member of one of the two unions of operator options.
 struct OptionsKind {
-  int which = 0;      ///< 1: builtin_options, 2: builtin_options_2, 0: none
-  int union_type = 0; ///< the member's number
+  int which = 0;       ///< 1: builtin_options, 2: builtin_options_2, 0: none
+  int union_type = 0;  ///< the member's number
   const TableInfo* table = nullptr;
 };
 /// The options table an operator usually takes; which == 0 when it takes none.

@@ -19,7 +19,8 @@ const flatbuffers::Table* generic(const void* t) { return static_cast<const flat
 
 class Writer {
  public:
-  Writer(const TfliteFile& parts, const Model& edited, const RewriteOptions& options) : builder_(parts, edited, options), parts_(parts), edited_(edited) {}
+  Writer(const TfliteFile& parts, const Model& edited, const RewriteOptions& options)
+      : builder_(parts, edited, options), parts_(parts), edited_(edited) {}
   Status write(ByteSink& sink);
 
  private:
@@ -79,8 +80,10 @@ Result<Target> Writer::signature(std::size_t s) {
   Draft draft(*table_info("SignatureDef"));
   if (s < parts_.model.signatures.size()) {
     const ModelSignature& before = parts_.model.signatures[s];
-    const tflite::SignatureDef* old = parts_.root->signature_defs()->Get(static_cast<flatbuffers::uoffset_t>(s));
-    const bool same = before.key == now.key && before.graph == now.graph && before.inputs == now.inputs && before.outputs == now.outputs;
+    const tflite::SignatureDef* old =
+        parts_.root->signature_defs()->Get(static_cast<flatbuffers::uoffset_t>(s));
+    const bool same = before.key == now.key && before.graph == now.graph && before.inputs == now.inputs &&
+                      before.outputs == now.outputs;
     if (same && !builder_.everything()) return Target{-1, builder_.position(old)};
     auto copy = Draft::copy_of(generic(old), draft.info(), builder_.file());
     if (!copy) return tl::make_unexpected(copy.error());
@@ -103,7 +106,8 @@ Result<ObjectId> Writer::model() {
   if (!draft) return tl::make_unexpected(draft.error());
   const Changes changes = list_changes(parts_.model, edited_);
   for (const GraphChanges& g : changes.graphs) changed_graphs_.insert(g.graph);
-  for (std::size_t g = 0; builder_.everything() && g < edited_.graphs.size(); ++g) changed_graphs_.insert(static_cast<std::int32_t>(g));
+  for (std::size_t g = 0; builder_.everything() && g < edited_.graphs.size(); ++g)
+    changed_graphs_.insert(static_cast<std::int32_t>(g));
   std::vector<Target> graphs, signatures;
   for (std::size_t g = 0; g < edited_.graphs.size(); ++g) {
     auto target = graph(g);
@@ -147,9 +151,11 @@ Result<std::vector<BytePatch>> Writer::corrections(std::uint64_t shift) const {
     for (const tflite::SubGraph* graph : *graphs) {
       if (!graph->operators()) continue;
       for (const tflite::Operator* op : *graph->operators())
-        if (op->large_custom_options_offset() > 1) move(op, tflite::Operator::VT_LARGE_CUSTOM_OPTIONS_OFFSET, op->large_custom_options_offset());
+        if (op->large_custom_options_offset() > 1)
+          move(op, tflite::Operator::VT_LARGE_CUSTOM_OPTIONS_OFFSET, op->large_custom_options_offset());
     }
-  std::sort(patches->begin(), patches->end(), [](const BytePatch& a, const BytePatch& b) { return a.position < b.position; });
+  std::sort(patches->begin(), patches->end(),
+            [](const BytePatch& a, const BytePatch& b) { return a.position < b.position; });
   for (std::size_t i = 1; i < patches->size(); ++i)
     if ((*patches)[i].position < (*patches)[i - 1].position + (*patches)[i - 1].bytes.size())
       return fail(Error::Kind::unsupported, "its tables overlap");
@@ -174,7 +180,8 @@ Status Writer::write(ByteSink& sink) {
   if (!front) return tl::make_unexpected(front.error());
   const std::uint64_t old_size = builder_.file().size();
   if (old_size <= flatbuffer_limit && old_size + front->size() > flatbuffer_limit)
-    return fail(Error::Kind::unsupported, "with the changes it would pass the 2 GB that flatbuffer offsets reach");
+    return fail(Error::Kind::unsupported,
+                "with the changes it would pass the 2 GB that flatbuffer offsets reach");
   const auto patches = corrections(front->size());
   if (!patches) return tl::make_unexpected(patches.error());
   if (auto done = sink.append(Bytes(*front)); !done) return done;
@@ -185,17 +192,22 @@ Status Writer::write(ByteSink& sink) {
 
 WriteCapability write_capability(const TfliteFile& parts) {
   if (parts.has_dispatch_operator)
-    return {false, "it holds a program compiled for an NPU (operator DISPATCH_OP), which records positions in this very file; fix the model before it is compiled"};
+    return {false,
+            "it holds a program compiled for an NPU (operator DISPATCH_OP), which records positions in this "
+            "very file; fix the model before it is compiled"};
   return {true, ""};
 }
 
 Status rewrite(const TfliteFile& parts, const Model& edited, const RewriteOptions& options, ByteSink& sink) {
   const auto named = [&](Error error) {
-    if (error.kind == Error::Kind::unsupported) error.message = fmt::format("{}: cannot be rewritten: {}", parts.file->path(), error.message);
+    if (error.kind == Error::Kind::unsupported)
+      error.message = fmt::format("{}: cannot be rewritten: {}", parts.file->path(), error.message);
     return tl::make_unexpected(std::move(error));
   };
-  if (const auto capability = write_capability(parts); !capability.can_write) return named({Error::Kind::unsupported, capability.reason});
-  if (edited.graphs.size() < parts.model.graphs.size()) return named({Error::Kind::unsupported, "a graph was removed, and calls between graphs go by number"});
+  if (const auto capability = write_capability(parts); !capability.can_write)
+    return named({Error::Kind::unsupported, capability.reason});
+  if (edited.graphs.size() < parts.model.graphs.size())
+    return named({Error::Kind::unsupported, "a graph was removed, and calls between graphs go by number"});
   for (std::size_t g = 0; g < parts.model.graphs.size(); ++g)
     if (edited.graphs[g].values.size() < parts.model.graphs[g].values.size())
       return named({Error::Kind::unsupported, "values were removed, and signatures go by number"});

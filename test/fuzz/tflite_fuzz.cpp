@@ -1,5 +1,5 @@
-// Fuzzes the .tflite reader, printer and writer (scripts/fuzz.sh). What opens must print, be built anew, and the result,
-// when it opens again, must be the same model.
+// Fuzzes the .tflite reader, printer and writer (scripts/fuzz.sh). What opens must print, be built anew, and
+// the result, when it opens again, must be the same model.
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,7 +13,8 @@ using namespace md;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
-  if (size >= 8) bytes.replace(4, 4, "TFL3");  // the reader asks for it, and a fuzzer should not have to guess it
+  if (size >= 8)
+    bytes.replace(4, 4, "TFL3");  // the reader asks for it, and a fuzzer should not have to guess it
   const auto parts = tfl::read_tflite(MappedFile::from_bytes("fuzz.tflite", std::move(bytes)));
   if (!parts) return 0;
   (void)print(parts->model, {.largest_constant = 16});

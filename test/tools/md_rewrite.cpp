@@ -1,7 +1,8 @@
 // Developer tool: writes a model again, so that judges can compare the two on a real runtime.
 //   md_rewrite copy IN OUT   through Document::write without changes: OUT is IN, byte for byte
 //   md_rewrite build IN OUT  every graph table of a .tflite is built anew in front of the old file
-// After writing, OUT is opened again and compared with IN: structure and the bytes of every constant. Exit code 0: equal.
+// After writing, OUT is opened again and compared with IN: structure and the bytes of every constant. Exit
+// code 0: equal.
 #include <cstdio>
 #include <string>
 
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   if (auto written = (*sink)->commit(); !written) return report(written.error().message);
   auto again = open_document(argv[3]);
   if (!again) return report(again.error().message);
-  if (const auto difference = same_structure((*document)->model(), (*again)->model(), true)) return report(*difference);
+  if (const auto difference = same_structure((*document)->model(), (*again)->model(), true))
+    return report(*difference);
   return 0;
 }
