@@ -17,7 +17,9 @@ Model model_of(std::string_view text) {
 }  // namespace
 
 TEST_CASE("what only removed nodes read goes too, and nothing else", "[edit]") {
-  const Model model = model_of("input %x : f32[4]\n%a = RELU(%x)\n%b = NEG(%a)\n%c = EXP(%a)\n%d = ADD(%b, %c)\n%e = ABS(%d)\noutput %e\n");
+  const Model model = model_of(
+      "input %x : f32[4]\n%a = RELU(%x)\n%b = NEG(%a)\n%c = EXP(%a)\n%d = ADD(%b, %c)\n%e = ABS(%d)\noutput "
+      "%e\n");
   const Graph& g = model.graphs[0];
   Patch patch;
   patch.removed = {3};  // ADD
@@ -42,7 +44,9 @@ TEST_CASE("what only removed nodes read goes too, and nothing else", "[edit]") {
 }
 
 TEST_CASE("states and calls stay", "[edit]") {
-  const Model model = model_of("input %x : f32[4]\n%v = VAR_HANDLE() { shared_name = \"s\" } : resource[]\n%a = READ_VARIABLE(%v) : f32[4]\n%y = ADD(%a, %x)\n= ASSIGN_VARIABLE(%v, %y)\noutput %y\n");
+  const Model model = model_of(
+      "input %x : f32[4]\n%v = VAR_HANDLE() { shared_name = \"s\" } : resource[]\n%a = READ_VARIABLE(%v) : "
+      "f32[4]\n%y = ADD(%a, %x)\n= ASSIGN_VARIABLE(%v, %y)\noutput %y\n");
   Patch patch;
   patch.removed = {2};
   remove_dead(model.graphs[0], patch);

@@ -1,5 +1,5 @@
-// Captured cases: fixtures/ID-name/{before.*, compile.log} in, expected.json and after.txt out. MODELDOCTOR_BLESS=1 writes them
-// (scripts/bless.sh). A file `target` holds the --target values, one a line.
+// Captured cases: fixtures/ID-name/{before.*, compile.log} in, expected.json and after.txt out.
+// MODELDOCTOR_BLESS=1 writes them (scripts/bless.sh). A file `target` holds the --target values, one a line.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -85,7 +85,8 @@ TEST_CASE("captured cases give the blessed diagnosis", "[fixtures]") {
       }
       const std::string log_text = f.log.empty() ? "" : read(f.log);
       if (!f.log.empty()) {
-        auto log = parse_log("compile.log", Bytes(reinterpret_cast<const std::uint8_t*>(log_text.data()), log_text.size()));
+        auto log = parse_log("compile.log",
+                             Bytes(reinterpret_cast<const std::uint8_t*>(log_text.data()), log_text.size()));
         INFO((log ? std::string() : log.error().message));
         REQUIRE(log);
         request.logs.push_back(*std::move(log));
@@ -99,7 +100,8 @@ TEST_CASE("captured cases give the blessed diagnosis", "[fixtures]") {
       REQUIRE(outcome);
       const auto& findings = outcome->diagnosis.findings;
       INFO("findings: " << findings.size());
-      CHECK(std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.rule == f.rule; }));
+      CHECK(std::any_of(findings.begin(), findings.end(),
+                        [&](const Finding& finding) { return finding.rule == f.rule; }));
       Diagnosis diagnosis = outcome->diagnosis;
       diagnosis.rules_version.clear();  // changes with every page
       hold(f.folder / "expected.json", render(std::span<const Diagnosis>(&diagnosis, 1), ReportFormat::json));

@@ -61,12 +61,16 @@ replace "two" { %a = RELU(%x)
 }  // namespace
 
 TEST_CASE("a replacement keeps the root's name and type", "[rule]") {
-  const std::string text = after(relu01, "input %x : f32[2, 4]\n%y = RELU_0_TO_1(%x) : f32[2, 4]\n%z = NEG(%y)\noutput %z\n");
-  CHECK(text == "input %x : f32[2, 4]\nconst %y/b : f32[1] = [1.0]\n%y/a = RELU@0(%x) : f32[2, 4]\n%y = MINIMUM@0(%y/a, %y/b) : f32[2, 4]\n%z = NEG(%y) : f32[2, 4]\noutput %z\n");
+  const std::string text =
+      after(relu01, "input %x : f32[2, 4]\n%y = RELU_0_TO_1(%x) : f32[2, 4]\n%z = NEG(%y)\noutput %z\n");
+  CHECK(text ==
+        "input %x : f32[2, 4]\nconst %y/b : f32[1] = [1.0]\n%y/a = RELU@0(%x) : f32[2, 4]\n%y = "
+        "MINIMUM@0(%y/a, %y/b) : f32[2, 4]\n%z = NEG(%y) : f32[2, 4]\noutput %z\n");
 }
 
 TEST_CASE("commutative operands match in both orders", "[rule]") {
-  const std::string rewrite = "match { %a = RELU(%x)\n %y = ADD(%a, %b)\n where is_const(%b) }\nreplace \"sub\" { %y = SUB(%a, %b) }";
+  const std::string rewrite =
+      "match { %a = RELU(%x)\n %y = ADD(%a, %b)\n where is_const(%b) }\nreplace \"sub\" { %y = SUB(%a, %b) }";
   // %a is an inner value: the replacement may read it, its node stays.
   const std::string in = "input %x : f32[4]\nconst %b : f32[4] = [1, 2, 3, 4]\n%a = RELU(%x)\n";
   CHECK(after(rewrite, in + "%y = ADD(%a, %b)\noutput %y\n").find("%y = SUB@0(%a, %b)") != std::string::npos);
@@ -75,25 +79,35 @@ TEST_CASE("commutative operands match in both orders", "[rule]") {
 
 TEST_CASE("one name is one value", "[rule]") {
   const std::string rewrite = "match { %y = DIV(%t, %t) }\nreplace \"ones\" { %y = splat(1.0, %y) }";
-  CHECK(after(rewrite, "input %x : f32[4]\n%a = EXP(%x)\n%d = DIV(%a, %a)\n%y = MUL(%d, %x)\noutput %y\n") ==
-        "input %x : f32[4]\nconst %d : f32[4] = [1.0, 1.0, 1.0, 1.0]\n%y = MUL(%d, %x) : f32[4]\noutput %y\n");
+  CHECK(
+      after(rewrite, "input %x : f32[4]\n%a = EXP(%x)\n%d = DIV(%a, %a)\n%y = MUL(%d, %x)\noutput %y\n") ==
+      "input %x : f32[4]\nconst %d : f32[4] = [1.0, 1.0, 1.0, 1.0]\n%y = MUL(%d, %x) : f32[4]\noutput %y\n");
   CHECK(sites(rewrite, model_of("input %x : f32[4]\n%a = EXP(%x)\n%d = DIV(%a, %x)\noutput %d\n")).empty());
 }
 
 TEST_CASE("the first false condition is the reason", "[rule]") {
-  const std::string rewrite = "match { %y = SOFTMAX(%x)\n where rank(%x) == 2\n where dim(%x, -1) == 1 }\nreplace \"one\" { %y = splat(1.0, %y) }";
+  const std::string rewrite =
+      "match { %y = SOFTMAX(%x)\n where rank(%x) == 2\n where dim(%x, -1) == 1 }\nreplace \"one\" { %y = "
+      "splat(1.0, %y) }";
   CHECK(reason(rewrite, "input %x : f32[4, 8]\n%y = SOFTMAX(%x)\noutput %y\n") ==
         "the rewrite needs dim(%x, -1) == 1, but dim(%x, -1) is 8 (%x is \"x\" f32[4, 8])");
-  CHECK(reason(rewrite, "input %x : f32[1]\n%y = SOFTMAX(%x)\noutput %y\n").starts_with("the rewrite needs rank(%x) == 2, but rank(%x) is 1"));
-  CHECK(reason(rewrite, "input %x : f32[4, ?]\n%y = SOFTMAX(%x)\noutput %y\n").find("not known before run time") != std::string::npos);
-  CHECK(reason(rewrite, "input %x : f32[4, 1]\n%y = SOFTMAX(%x) { beta = 2.0 }\noutput %y\n") == "SOFTMAX has beta = 2.0, which this rewrite does not cover");
-  CHECK(reason(rewrite, "input %x : f32[4, 1]\n%y = SOFTMAX(%x)\noutput %y\n").find("an output cannot be a constant") != std::string::npos);
+  CHECK(reason(rewrite, "input %x : f32[1]\n%y = SOFTMAX(%x)\noutput %y\n")
+            .starts_with("the rewrite needs rank(%x) == 2, but rank(%x) is 1"));
+  CHECK(reason(rewrite, "input %x : f32[4, ?]\n%y = SOFTMAX(%x)\noutput %y\n")
+            .find("not known before run time") != std::string::npos);
+  CHECK(reason(rewrite, "input %x : f32[4, 1]\n%y = SOFTMAX(%x) { beta = 2.0 }\noutput %y\n") ==
+        "SOFTMAX has beta = 2.0, which this rewrite does not cover");
+  CHECK(reason(rewrite, "input %x : f32[4, 1]\n%y = SOFTMAX(%x)\noutput %y\n")
+            .find("an output cannot be a constant") != std::string::npos);
 }
 
 TEST_CASE("an inner value that is used elsewhere declines", "[rule]") {
   const std::string rewrite = "match { %a = RELU(%x)\n %y = NEG(%a) }\nreplace \"abs\" { %y = ABS(%x) }";
-  CHECK(reason(rewrite, "input %x : f32[4]\n%a = RELU(%x)\n%y = NEG(%a)\noutput %y\noutput %a\n") == "%a (\"a\") is also an output of the graph");
-  CHECK(reason(rewrite, "input %x : f32[4]\n%a = RELU(%x)\n%y = NEG(%a)\n%z = EXP(%a)\noutput %y\noutput %z\n") == "%a (\"a\") is also read by EXP elsewhere");
+  CHECK(reason(rewrite, "input %x : f32[4]\n%a = RELU(%x)\n%y = NEG(%a)\noutput %y\noutput %a\n") ==
+        "%a (\"a\") is also an output of the graph");
+  CHECK(reason(rewrite,
+               "input %x : f32[4]\n%a = RELU(%x)\n%y = NEG(%a)\n%z = EXP(%a)\noutput %y\noutput %z\n") ==
+        "%a (\"a\") is also read by EXP elsewhere");
 }
 
 TEST_CASE("several replacements are tried in order and conditions choose", "[rule]") {
@@ -108,43 +122,68 @@ replace "clamp" { %y = RELU6(%x) })";
 }
 
 TEST_CASE("attributes are matched, captured and carried over", "[rule]") {
-  const std::string rewrite = R"(match { %y = MAX_POOL_2D(%x) { filter_height = 1, filter_width = 1, stride_h = s, stride_w = s, padding = _ } }
+  const std::string rewrite =
+      R"(match { %y = MAX_POOL_2D(%x) { filter_height = 1, filter_width = 1, stride_h = s, stride_w = s, padding = _ } }
 replace "slice" { %y = AVERAGE_POOL_2D(%x) { filter_height = 1, filter_width = 1, stride_h = s, stride_w = s, padding = VALID } })";
   const std::string in = "input %x : f32[1, 8, 8, 3]\n";
-  CHECK(after(rewrite, in + "%y = MAX_POOL_2D(%x) { stride_h = 2, stride_w = 2 }\noutput %y\n").find("{ padding = VALID, stride_w = 2, stride_h = 2 }") != std::string::npos);
-  CHECK(sites(rewrite, model_of(in + "%y = MAX_POOL_2D(%x) { stride_h = 2, stride_w = 1 }\noutput %y\n")).empty());
+  CHECK(after(rewrite, in + "%y = MAX_POOL_2D(%x) { stride_h = 2, stride_w = 2 }\noutput %y\n")
+            .find("{ padding = VALID, stride_w = 2, stride_h = 2 }") != std::string::npos);
+  CHECK(sites(rewrite, model_of(in + "%y = MAX_POOL_2D(%x) { stride_h = 2, stride_w = 1 }\noutput %y\n"))
+            .empty());
 }
 
 TEST_CASE("constants are seen through DEQUANTIZE, and dead producers go", "[rule]") {
-  const std::string rewrite = "match { %y = MUL(%x, %c)\n where all_equal(%c, 1.0) }\nreplace \"nothing\" { %y = %x }";
-  CHECK(after(rewrite, "input %x : f32[2]\nconst %h : f16[2] = [1, 1]\n%c = DEQUANTIZE(%h)\n%y = MUL(%x, %c)\n%z = NEG(%y)\noutput %z\n") ==
-        "input %x : f32[2]\n%z = NEG(%x) : f32[2]\noutput %z\n");
-  CHECK(after(rewrite, "input %x : f32[2]\nconst %c : f32[] = [1]\n%y = MUL(%x, %c)\noutput %y\n").find("%y = RESHAPE@0(%x, %y/shape)") != std::string::npos);
+  const std::string rewrite =
+      "match { %y = MUL(%x, %c)\n where all_equal(%c, 1.0) }\nreplace \"nothing\" { %y = %x }";
+  CHECK(after(rewrite,
+              "input %x : f32[2]\nconst %h : f16[2] = [1, 1]\n%c = DEQUANTIZE(%h)\n%y = MUL(%x, %c)\n%z = "
+              "NEG(%y)\noutput %z\n") == "input %x : f32[2]\n%z = NEG(%x) : f32[2]\noutput %z\n");
+  CHECK(after(rewrite, "input %x : f32[2]\nconst %c : f32[] = [1]\n%y = MUL(%x, %c)\noutput %y\n")
+            .find("%y = RESHAPE@0(%x, %y/shape)") != std::string::npos);
 }
 
 TEST_CASE("a number in a pattern is a constant of that number", "[rule]") {
   const std::string rewrite = "match { %y = MAXIMUM(%x, -inf) }\nreplace \"nothing\" { %y = %x }";
-  CHECK(sites(rewrite, model_of("input %x : f32[2]\nconst %c : f32[] = [-inf]\n%y = MAXIMUM(%c, %x)\n%z = NEG(%y)\noutput %z\n")).size() == 1);
-  CHECK(sites(rewrite, model_of("input %x : f32[2]\nconst %c : f32[] = [0]\n%y = MAXIMUM(%c, %x)\n%z = NEG(%y)\noutput %z\n")).empty());
+  CHECK(sites(rewrite, model_of("input %x : f32[2]\nconst %c : f32[] = [-inf]\n%y = MAXIMUM(%c, %x)\n%z = "
+                                "NEG(%y)\noutput %z\n"))
+            .size() == 1);
+  CHECK(
+      sites(rewrite,
+            model_of(
+                "input %x : f32[2]\nconst %c : f32[] = [0]\n%y = MAXIMUM(%c, %x)\n%z = NEG(%y)\noutput %z\n"))
+          .empty());
 }
 
 TEST_CASE("constants in quantized graphs are requantized or declined", "[rule]") {
-  const std::string good = after(relu01, "input %x : i8[4] q(0.01, -100)\n%y = RELU_0_TO_1(%x) : i8[4] q(0.01, -100)\noutput %y\n");
+  const std::string good = after(
+      relu01, "input %x : i8[4] q(0.01, -100)\n%y = RELU_0_TO_1(%x) : i8[4] q(0.01, -100)\noutput %y\n");
   CHECK(good.find("i8[1] q(0.01, -100) = [0]") != std::string::npos);
-  CHECK(reason(relu01, "input %x : i8[4] q(0.001, 0)\n%y = RELU_0_TO_1(%x) : i8[4] q(0.001, 0)\noutput %y\n") == "1 does not fit the quantized range of the result");
+  CHECK(
+      reason(relu01, "input %x : i8[4] q(0.001, 0)\n%y = RELU_0_TO_1(%x) : i8[4] q(0.001, 0)\noutput %y\n") ==
+      "1 does not fit the quantized range of the result");
 }
 
 TEST_CASE("what is wrong with a block is said with its line", "[rule]") {
-  CHECK(load_error("match { %y = RELUU(%x) }\nreplace \"r\" { %y = RELU(%x) }") == "r.md:10: unknown operator or function RELUU (did you mean \"RELU\"?)");
-  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" {\n %y = SOFTMAX(%x) { betta = 1 } }") == "r.md:12: SOFTMAX has no attribute betta (did you mean \"beta\"?)");
-  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" { %y = ABS(%q) }").starts_with("r.md:11: %q is not bound"));
-  CHECK(load_error("match { %y = RELU(%x)\n where dimm(%x, 0) == 1 }\nreplace \"r\" { %y = ABS(%x) }") == "r.md:11: unknown function dimm (did you mean \"dim\"?)");
-  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" { %z = ABS(%x) }") == "r.md:11: the replacement \"r\" does not give %y");
-  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" { %y = MINIMUM(%x, const(\"f31\", [1.0])) }") == "r.md:11: \"f31\" is no element type");
-  CHECK(load_error("match { %y = RELU(%x)\n where dim(%x) == 1 }\nreplace \"r\" { %y = ABS(%x) }") == "r.md:11: dim takes a value and an axis");
-  CHECK(load_error("match { %a = NEG(%z)\n %y = RELU(%x) }\nreplace \"r\" { %y = ABS(%x) }").starts_with("r.md:10: %a is not an operand"));
-  CHECK(load_error("match { %y = RELU(%x) }") == "r.md:10: expected a replace \"title\" { ... } behind match { ... }");
-  CHECK(load_error("match { %y = ADD(%x) }\nreplace \"r\" { %y = ADD(%x) }") == "r.md:11: ADD takes 2 operands, not 1");
+  CHECK(load_error("match { %y = RELUU(%x) }\nreplace \"r\" { %y = RELU(%x) }") ==
+        "r.md:10: unknown operator or function RELUU (did you mean \"RELU\"?)");
+  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" {\n %y = SOFTMAX(%x) { betta = 1 } }") ==
+        "r.md:12: SOFTMAX has no attribute betta (did you mean \"beta\"?)");
+  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" { %y = ABS(%q) }")
+            .starts_with("r.md:11: %q is not bound"));
+  CHECK(load_error("match { %y = RELU(%x)\n where dimm(%x, 0) == 1 }\nreplace \"r\" { %y = ABS(%x) }") ==
+        "r.md:11: unknown function dimm (did you mean \"dim\"?)");
+  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" { %z = ABS(%x) }") ==
+        "r.md:11: the replacement \"r\" does not give %y");
+  CHECK(load_error("match { %y = RELU(%x) }\nreplace \"r\" { %y = MINIMUM(%x, const(\"f31\", [1.0])) }") ==
+        "r.md:11: \"f31\" is no element type");
+  CHECK(load_error("match { %y = RELU(%x)\n where dim(%x) == 1 }\nreplace \"r\" { %y = ABS(%x) }") ==
+        "r.md:11: dim takes a value and an axis");
+  CHECK(load_error("match { %a = NEG(%z)\n %y = RELU(%x) }\nreplace \"r\" { %y = ABS(%x) }")
+            .starts_with("r.md:10: %a is not an operand"));
+  CHECK(load_error("match { %y = RELU(%x) }") ==
+        "r.md:10: expected a replace \"title\" { ... } behind match { ... }");
+  CHECK(load_error("match { %y = ADD(%x) }\nreplace \"r\" { %y = ADD(%x) }") ==
+        "r.md:11: ADD takes 2 operands, not 1");
 }
 
 TEST_CASE("grids are found, and one changed index breaks them", "[rule]") {
@@ -169,7 +208,8 @@ TEST_CASE("grids are found, and one changed index breaks them", "[rule]") {
 TEST_CASE("matching is linear in the graph", "[rule]") {
   std::string text = "input %x0 : f32[4]\n";
   constexpr int n = 20000;
-  for (int i = 0; i < n; ++i) text += "%x" + std::to_string(i + 1) + " = RELU(%x" + std::to_string(i) + ") : f32[4]\n";
+  for (int i = 0; i < n; ++i)
+    text += "%x" + std::to_string(i + 1) + " = RELU(%x" + std::to_string(i) + ") : f32[4]\n";
   const Model model = model_of(text + "output %x" + std::to_string(n) + "\n");
   const auto start = std::chrono::steady_clock::now();
   REQUIRE(sites("match { %a = NEG(%x)\n %y = RELU(%a) }\nreplace \"r\" { %y = ABS(%x) }", model).empty());
@@ -179,10 +219,13 @@ TEST_CASE("matching is linear in the graph", "[rule]") {
 namespace {
 std::string page(const std::string& json, const std::string& rest = "") {
   return "# TST001 bad-thing\n\n```json rule\n" + json +
-         "\n```\n## What it means\nIt is bad. And more.\n## Why it happens\nx\n## What the fix does\nx\n## When it is not safe\nx\n## At the source\nchange dim {dim(%x, 0)}\n" + rest;
+         "\n```\n## What it means\nIt is bad. And more.\n## Why it happens\nx\n## What the fix does\nx\n## "
+         "When it is not safe\nx\n## At the source\nchange dim {dim(%x, 0)}\n" +
+         rest;
 }
 const std::string examples =
-    "```model tflite fires\ninput %x : f32[4]\n%y = RELU_0_TO_1(%x)\noutput %y\n```\n```model tflite declines\ninput %x : f32[4]\n%y = RELU(%x)\noutput %y\n```\n";
+    "```model tflite fires\ninput %x : f32[4]\n%y = RELU_0_TO_1(%x)\noutput %y\n```\n```model tflite "
+    "declines\ninput %x : f32[4]\n%y = RELU(%x)\noutput %y\n```\n";
 const std::string block = "```rewrite tflite\n" + relu01 + "\n```\n";
 std::string page_error(const std::string& text) {
   const auto rule = parse_rule("p.md", text);
@@ -191,25 +234,51 @@ std::string page_error(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a page is checked while it is read", "[rule]") {
-  const std::string good = R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })";
+  const std::string good =
+      R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })";
   CHECK(page_error(page(good, block + examples)) == "");
-  CHECK(page_error(page(good, block)) == "p.md:4: the page needs a ```model FORMAT fires and a ```model FORMAT declines block (or \"no_model_example\": \"why\")");
-  CHECK(page_error(page(R"({ "id": "TST002", "severity": "fatal", "graph": true, "references": ["https://x"] })", block + examples)).starts_with("p.md:1: the title says"));
+  CHECK(page_error(page(good, block)) ==
+        "p.md:4: the page needs a ```model FORMAT fires and a ```model FORMAT declines block (or "
+        "\"no_model_example\": \"why\")");
+  CHECK(page_error(
+            page(R"({ "id": "TST002", "severity": "fatal", "graph": true, "references": ["https://x"] })",
+                 block + examples))
+            .starts_with("p.md:1: the title says"));
   CHECK(page_error(page(R"({ "id": "TST001", "severity": "fatal",
-  "graf": true, "references": ["https://x"] })", block + examples)) == "p.md:5: unknown key \"graf\" (did you mean \"graph\"?)");
-  CHECK(page_error(page("{ \"id\": \"TST001\",\n\"severity\" }")).starts_with("p.md:5: this JSON cannot be read"));
-  CHECK(page_error(page(R"({ "id": "TST001", "severity": "bad", "graph": true, "references": ["https://x"] })")).find("must be one of note, perf, silent, fatal") != std::string::npos);
-  CHECK(page_error(page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": [] })", examples)).find("\"references\" needs at least one") != std::string::npos);
-  CHECK(page_error(page(R"({ "id": "TST001", "severity": "fatal", "references": ["https://x"] })", block + examples)).find("nothing triggers this rule") != std::string::npos);
-  CHECK(page_error(page(R"({ "id": "TST001", "severity": "fatal", "log": ["short"], "references": ["https://x"] })", block + examples)).find("signature \"short\"") != std::string::npos);
-  CHECK(page_error(page(good, block + examples + "```log maybe\nx\n```\n")).find("expected \"log fires\"") != std::string::npos);
+  "graf": true, "references": ["https://x"] })",
+                        block + examples)) == "p.md:5: unknown key \"graf\" (did you mean \"graph\"?)");
+  CHECK(page_error(page("{ \"id\": \"TST001\",\n\"severity\" }"))
+            .starts_with("p.md:5: this JSON cannot be read"));
+  CHECK(
+      page_error(page(R"({ "id": "TST001", "severity": "bad", "graph": true, "references": ["https://x"] })"))
+          .find("must be one of note, perf, silent, fatal") != std::string::npos);
+  CHECK(page_error(
+            page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": [] })", examples))
+            .find("\"references\" needs at least one") != std::string::npos);
+  CHECK(page_error(
+            page(R"({ "id": "TST001", "severity": "fatal", "references": ["https://x"] })", block + examples))
+            .find("nothing triggers this rule") != std::string::npos);
+  CHECK(page_error(
+            page(R"({ "id": "TST001", "severity": "fatal", "log": ["short"], "references": ["https://x"] })",
+                 block + examples))
+            .find("signature \"short\"") != std::string::npos);
+  CHECK(page_error(page(good, block + examples + "```log maybe\nx\n```\n")).find("expected \"log fires\"") !=
+        std::string::npos);
   CHECK(page_error(page(good, "```rewrite tflite\nmatch {\n")).find("never closed") != std::string::npos);
-  CHECK(page_error("# TST001 bad-thing\n```json rule\n" + good + "\n```\n") == "p.md:1: the page has no section \"## What it means\"");
-  CHECK(page_error(page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "detector": true, "references": ["https://x"] })", examples)).find("no detector TST001") != std::string::npos);
+  CHECK(page_error("# TST001 bad-thing\n```json rule\n" + good + "\n```\n") ==
+        "p.md:1: the page has no section \"## What it means\"");
+  CHECK(
+      page_error(
+          page(
+              R"({ "id": "TST001", "severity": "fatal", "graph": true, "detector": true, "references": ["https://x"] })",
+              examples))
+          .find("no detector TST001") != std::string::npos);
 }
 
 TEST_CASE("a finding fills the page's template", "[rule]") {
-  const auto rule = parse_rule("p.md", page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })", block + examples));
+  const auto rule = parse_rule(
+      "p.md", page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })",
+                   block + examples));
   REQUIRE(rule);
   REQUIRE(rule->summary == "It is bad.");
   const Model model = model_of("input %x : f32[7]\n%y = RELU_0_TO_1(%x)\noutput %y\n");
@@ -219,11 +288,15 @@ TEST_CASE("a finding fills the page's template", "[rule]") {
 }
 
 TEST_CASE("a page reads as text in a terminal", "[rule]") {
-  const auto rule = parse_rule("p.md", page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })", block + examples));
+  const auto rule = parse_rule(
+      "p.md", page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })",
+                   block + examples));
   REQUIRE(rule);
   const std::string text = render_page(*rule);
-  CHECK(text.starts_with("TST001 bad-thing   [fatal: does not compile]\n\nWhat it means\n  It is bad. And more.\n"));
+  CHECK(text.starts_with(
+      "TST001 bad-thing   [fatal: does not compile]\n\nWhat it means\n  It is bad. And more.\n"));
   CHECK(text.find("json") == std::string::npos);
   CHECK(text.find("RELU_0_TO_1") == std::string::npos);
-  CHECK(render_prose("one two three four\n- a `b` **c**\n  d\n\n    code  stays\n", 12, 2) == "  one two\n  three four\n  - a b c d\n\n      code  stays\n");
+  CHECK(render_prose("one two three four\n- a `b` **c**\n  d\n\n    code  stays\n", 12, 2) ==
+        "  one two\n  three four\n  - a b c d\n\n      code  stays\n");
 }

@@ -27,8 +27,12 @@ const RuleBook& book() {
 std::vector<Model> firing_models(const Rule& rule) {
   std::vector<Model> models;
   for (const ModelExample& example : rule.model_examples) {
-    if (!example.fires || example.options.find("target=") != std::string::npos || example.options.find("log") != std::string::npos) continue;
-    if (example.options.find("no-proof") != std::string::npos || example.options.find("unproven") != std::string::npos) continue;
+    if (!example.fires || example.options.find("target=") != std::string::npos ||
+        example.options.find("log") != std::string::npos)
+      continue;
+    if (example.options.find("no-proof") != std::string::npos ||
+        example.options.find("unproven") != std::string::npos)
+      continue;
     auto model = parse_model(rule.path, example.line, example.text, example.format);
     if (model) models.push_back(*std::move(model));
   }
@@ -36,7 +40,8 @@ std::vector<Model> firing_models(const Rule& rule) {
 }
 
 std::vector<DetectResult> detect(const Rule& rule, const Model& model, int graph = 0) {
-  return run_rule(rule, DetectContext{model, graph, model.graphs[static_cast<std::size_t>(graph)], nullptr, nullptr, nullptr, true});
+  return run_rule(rule, DetectContext{model, graph, model.graphs[static_cast<std::size_t>(graph)], nullptr,
+                                      nullptr, nullptr, true});
 }
 
 const ProposedFix* first_fix(const std::vector<DetectResult>& results) {
@@ -59,15 +64,19 @@ std::pair<int, Model> mend(const Rule& rule, Model model) {
 }
 
 /// Changes a number so that nobody can take it for the old one.
-bool flip_constant(DType dtype, const Shape& shape, const std::optional<Quantization>& quantization, Constant& constant) {
+bool flip_constant(DType dtype, const Shape& shape, const std::optional<Quantization>& quantization,
+                   Constant& constant) {
   Value value;
   value.dtype = dtype, value.shape = shape, value.constant = constant;
   auto numbers = decode(value);
   if (!numbers || numbers->empty()) return false;
   double& number = (*numbers)[numbers->size() / 2];
-  if (dtype == DType::boolean) number = number == 0;
-  else if (is_float(dtype)) number = number == 0 ? 1 : -2 * number - 1;
-  else number += number > 0 ? -1 : 1;
+  if (dtype == DType::boolean)
+    number = number == 0;
+  else if (is_float(dtype))
+    number = number == 0 ? 1 : -2 * number - 1;
+  else
+    number += number > 0 ? -1 : 1;
   (void)quantization;  // the stored number was flipped
   constant = Constant::own(encode(dtype, shape, *numbers));
   return true;
@@ -84,13 +93,16 @@ std::vector<Mutation> mutations(const Graph& graph, const Patch& patch) {
   for (std::size_t i = 0; i < patch.new_values.size(); ++i) {
     Mutation m{"constant " + patch.new_values[i].name, patch};
     Value& value = m.patch.new_values[i];
-    if (value.constant && flip_constant(value.dtype, value.shape, value.quantization, *value.constant)) out.push_back(std::move(m));
+    if (value.constant && flip_constant(value.dtype, value.shape, value.quantization, *value.constant))
+      out.push_back(std::move(m));
   }
   for (std::size_t i = 0; i < patch.value_changes.size(); ++i) {
     Mutation m{"constant bytes", patch};
     ValueChange& change = m.patch.value_changes[i];
     const Value& old = graph.value(change.value);
-    if (change.constant && flip_constant(change.dtype.value_or(old.dtype), change.shape.value_or(old.shape), old.quantization, *change.constant)) out.push_back(std::move(m));
+    if (change.constant && flip_constant(change.dtype.value_or(old.dtype), change.shape.value_or(old.shape),
+                                         old.quantization, *change.constant))
+      out.push_back(std::move(m));
   }
   for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
     const OpSpec* spec = find_op(Format::tflite, patch.new_nodes[i].op);
@@ -98,14 +110,18 @@ std::vector<Mutation> mutations(const Graph& graph, const Patch& patch) {
     Mutation m{"operator " + patch.new_nodes[i].op, patch};
     Node& node = m.patch.new_nodes[i];
     node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
-    node.attrs = with_defaults(Format::tflite, Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
+    node.attrs =
+        with_defaults(Format::tflite, Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
     out.push_back(std::move(m));
   }
   for (std::size_t i = 0; i < patch.rewires.size(); ++i) {
     const Rewire& rewire = patch.rewires[i];
     const ValueId now = graph.node(rewire.node).inputs[static_cast<std::size_t>(rewire.operand)];
     for (const ValueId other : graph.inputs) {
-      if (other == rewire.value || other == now || now < 0 || graph.value(other).shape != graph.value(now).shape || graph.value(other).dtype != graph.value(now).dtype) continue;
+      if (other == rewire.value || other == now || now < 0 ||
+          graph.value(other).shape != graph.value(now).shape ||
+          graph.value(other).dtype != graph.value(now).dtype)
+        continue;
       Mutation m{"operand", patch};
       m.patch.rewires[i].value = other;
       out.push_back(std::move(m));
@@ -128,8 +144,7 @@ bool refuted(const Model& model, const Patch& patch, Exactness exactness) {
 }  // namespace
 
 TEST_CASE("mending ends, and ends the same way each time", "[rules][laws]") {
-  for (const Rule& rule : book().rules())
-    DYNAMIC_SECTION(rule.id) {
+  for (const Rule& rule : book().rules()) DYNAMIC_SECTION(rule.id) {
       for (const Model& model : firing_models(rule)) {
         const auto [rounds, mended] = mend(rule, model);
         CHECK(rounds >= 0);
@@ -143,18 +158,19 @@ TEST_CASE("mending ends, and ends the same way each time", "[rules][laws]") {
 }
 
 TEST_CASE("a mutated fix fails its proof", "[rules][laws]") {
-  for (const Rule& rule : book().rules())
-    DYNAMIC_SECTION(rule.id) {
+  for (const Rule& rule : book().rules()) DYNAMIC_SECTION(rule.id) {
       int tried = 0, fixes = 0;
       for (const Model& model : firing_models(rule))
         for (const DetectResult& result : detect(rule, model))
           for (const ProposedFix& fix : result.fixes) {
             const Patch& p = fix.patch;
-            if (p.new_nodes.empty() && p.value_changes.empty() && p.rewires.empty()) continue;  // a version alone
+            if (p.new_nodes.empty() && p.value_changes.empty() && p.rewires.empty())
+              continue;  // a version alone
             ++fixes;
             for (const Mutation& mutation : mutations(model.graphs[0], fix.patch)) {
               ++tried;
-              INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n" << print(model));
+              INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n"
+                           << print(model));
               CHECK(refuted(model, mutation.patch, fix.exactness));
             }
           }
@@ -171,7 +187,9 @@ TEST_CASE("a hundred pages are read within a start of the program", "[rules]") {
   REQUIRE_FALSE(page.empty());
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 100; ++i) REQUIRE(parse_rule(std::string(path), page));
-  const auto spent = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+  const auto spent =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
   WARN("100 pages in " << spent.count() << " us");
-  CHECK(spent < std::chrono::milliseconds(200));  // 5 in a release build; sanitizers and loaded machines are slower
+  CHECK(spent <
+        std::chrono::milliseconds(200));  // 5 in a release build; sanitizers and loaded machines are slower
 }

@@ -28,8 +28,7 @@ TEST_CASE("every embedded rule page loads", "[rules]") {
 }
 
 TEST_CASE("every rule does what its page's examples say", "[rules]") {
-  for (const Rule& rule : book().rules())
-    DYNAMIC_SECTION(rule.id) {
+  for (const Rule& rule : book().rules()) DYNAMIC_SECTION(rule.id) {
       for (const ExampleFailure& failure : run_rule_examples(rule)) FAIL_CHECK(failure.text());
       SUCCEED();
     }
@@ -57,7 +56,8 @@ TEST_CASE("rules are found by id, name and alias, and an unknown one gets a sugg
 TEST_CASE("the guide lists every function of the language", "[rules]") {
   const std::string guide = test::read_text(test::source_dir() + "/rules/README.md");
   for (const Builtin& builtin : builtins()) {
-    const std::string row = "| `" + std::string(builtin.name) + "` | " + std::string(builtin.arguments) + " |";
+    const std::string row =
+        "| `" + std::string(builtin.name) + "` | " + std::string(builtin.arguments) + " |";
     INFO(row);
     CHECK(guide.find(row) != std::string::npos);
   }

@@ -27,7 +27,8 @@ std::string error_of(std::string_view text) {
 /// A random graph with every kind of thing that the text form writes.
 Graph random_graph(std::mt19937& random) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  const DType types[] = {DType::f32, DType::f16, DType::i8, DType::i32, DType::i64, DType::boolean, DType::u8, DType::bf16, DType::i4, DType::f64};
+  const DType types[] = {DType::f32,     DType::f16, DType::i8,   DType::i32, DType::i64,
+                         DType::boolean, DType::u8,  DType::bf16, DType::i4,  DType::f64};
   const char* names[] = {"a", "b/c.d;1", "with blank", "", "a", "quote\"d", "0", "é", "x%y", "line\nend"};
   Graph g;
   const auto add_value = [&](bool constant) {
@@ -35,7 +36,8 @@ Graph random_graph(std::mt19937& random) {
     v.name = names[pick(10)];
     v.dtype = types[pick(10)];
     for (int d = pick(4); d > 0; --d) v.shape.push_back(pick(5) ? pick(4) : constant ? 2 : dynamic_dim);
-    if (!v.shape.empty() && pick(6) == 0 && !constant) v.shape[0] = dynamic_dim, v.dim_names.assign(v.shape.size(), ""), v.dim_names[0] = "batch";
+    if (!v.shape.empty() && pick(6) == 0 && !constant)
+      v.shape[0] = dynamic_dim, v.dim_names.assign(v.shape.size(), ""), v.dim_names[0] = "batch";
     if (pick(3) == 0) {
       Quantization q;
       q.scale = {0.1f, 1.0f / 3}, q.zero_point = {-3, 7}, q.axis = pick(3);
@@ -65,9 +67,12 @@ Graph random_graph(std::mt19937& random) {
     if (node.op == "CUSTOM" || node.op == "STABLEHLO_COMPOSITE") node.custom = "my.op \"x\"";
     if (node.op == "CUSTOM") node.attrs.set("custom_options", Blob{{0, 255, 16}});
     if (node.op == "IF") node.subgraphs = {1, 2};
-    if (node.op == "CONV_2D") node.attrs.set("padding", EnumValue{pick(2), pick(2) ? "VALID" : "SAME"}), node.attrs.set("stride_w", std::int64_t{2});
+    if (node.op == "CONV_2D")
+      node.attrs.set("padding", EnumValue{pick(2), pick(2) ? "VALID" : "SAME"}),
+          node.attrs.set("stride_w", std::int64_t{2});
     if (node.op == "SOFTMAX") node.attrs.set("beta", pick(2) ? 0.1 : 3.0);
-    for (int i = pick(4); i >= 0; --i) node.inputs.push_back(pick(6) ? known[random() % known.size()] : none_id);
+    for (int i = pick(4); i >= 0; --i)
+      node.inputs.push_back(pick(6) ? known[random() % known.size()] : none_id);
     for (int i = pick(3); i >= 0; --i) {
       const ValueId made = add_value(false);
       g.value(made).is_variable = false;
@@ -117,33 +122,44 @@ output %z
   REQUIRE(g.node(2).inputs[1] == none_id);
   REQUIRE(g.value(g.outputs[0]).quantization->zero_point == std::vector<std::int64_t>{-3});
   std::string expected = text;
-  expected.erase(expected.find("const %s"), std::string("const %s : i32[2] = [4, 1]\n").size());  // nothing reads it
-  REQUIRE(print(g, Format::tflite) == "input %x : f32[1, 4]\nconst %axis : i32[] = [1]\n%a, %b = SPLIT@2(%axis, %x) { num_splits = 2 } : f32[1, 2], f32[1, 2]\n" +
-                                          expected.substr(expected.find("%y")));
+  expected.erase(expected.find("const %s"),
+                 std::string("const %s : i32[2] = [4, 1]\n").size());  // nothing reads it
+  REQUIRE(print(g, Format::tflite) ==
+          "input %x : f32[1, 4]\nconst %axis : i32[] = [1]\n%a, %b = SPLIT@2(%axis, %x) { num_splits = 2 } : "
+          "f32[1, 2], f32[1, 2]\n" +
+              expected.substr(expected.find("%y")));
 }
 
 TEST_CASE("errors in a text name the line and the nearest word", "[text]") {
-  REQUIRE(error_of("input %x : f32[4]\n%y = RELUU(%x) : f32[4]\n") == "t.txt:2: unknown operator RELUU (did you mean \"RELU\"?)");
+  REQUIRE(error_of("input %x : f32[4]\n%y = RELUU(%x) : f32[4]\n") ==
+          "t.txt:2: unknown operator RELUU (did you mean \"RELU\"?)");
   REQUIRE(error_of("%y = RELU(%x) : f32[4]") == "t.txt:1: %x is not defined above");
   REQUIRE(error_of("input %x : f99[4]") == "t.txt:1: expected a type such as f32[1, 4], not \"f99\"");
   REQUIRE(error_of("input %x : f32[4]\ninput %x : f32[4]") == "t.txt:2: %x is defined twice");
   REQUIRE(error_of("const %c : f32[3] = [1, 2]") == "t.txt:1: f32[3] has 3 elements, but 2 are given");
-  REQUIRE(error_of("input %x : f32[4]\n%y = SOFTMAX(%x) { betta = 1 }") == "t.txt:2: SOFTMAX has no attribute betta (did you mean \"beta\"?)");
+  REQUIRE(error_of("input %x : f32[4]\n%y = SOFTMAX(%x) { betta = 1 }") ==
+          "t.txt:2: SOFTMAX has no attribute betta (did you mean \"beta\"?)");
   REQUIRE(error_of("input %x : f32[4]\n%y = ADD(%x, %x) { fused_activation_function = RELUX }") ==
           "t.txt:2: RELUX is no value of fused_activation_function (did you mean \"RELU\"?)");
-  REQUIRE(error_of("input %x : f32[4]\n%y = CUSTOM \"A\"(%x)").starts_with("t.txt:2: CUSTOM: no type is known"));
+  REQUIRE(
+      error_of("input %x : f32[4]\n%y = CUSTOM \"A\"(%x)").starts_with("t.txt:2: CUSTOM: no type is known"));
   REQUIRE(error_of("input %x : f32[4").starts_with("t.txt:1: expected \",\""));
   REQUIRE(error_of("input %\"x : f32[4]\n\n").starts_with("t.txt:1: this text has no closing quote"));
-  REQUIRE(error_of("const %c : f32[99999999999] = splat(1)").starts_with("t.txt:1: 99999999999 elements are too many"));
-  REQUIRE(error_of("hello") == "t.txt:1: expected input, const, variable, value, output, graph or a statement, not \"hello\"");
+  REQUIRE(error_of("const %c : f32[99999999999] = splat(1)")
+              .starts_with("t.txt:1: 99999999999 elements are too many"));
+  REQUIRE(error_of("hello") ==
+          "t.txt:1: expected input, const, variable, value, output, graph or a statement, not \"hello\"");
 }
 
 TEST_CASE("no text makes the parser crash", "[text]") {
-  const std::string good = "input %x : f32[1, 4] q([0.5], [1], axis = 0)\nconst %c : i32[1] = [1]\n%a, %b = SPLIT@2(%c, %x) { num_splits = 2 } : f32[1], f32[1]\noutput %a\n";
+  const std::string good =
+      "input %x : f32[1, 4] q([0.5], [1], axis = 0)\nconst %c : i32[1] = [1]\n%a, %b = SPLIT@2(%c, %x) { "
+      "num_splits = 2 } : f32[1], f32[1]\noutput %a\n";
   std::mt19937 random(3);
   for (int i = 0; i < 3000; ++i) {
     std::string text = good.substr(0, random() % good.size());
-    for (int k = 0; k < 3 && !text.empty(); ++k) text[random() % text.size()] = "%[](){}=,:\"?_@1.e-#q"[random() % 20];
+    for (int k = 0; k < 3 && !text.empty(); ++k)
+      text[random() % text.size()] = "%[](){}=,:\"?_@1.e-#q"[random() % 20];
     (void)parse_model("t", 1, text, Format::tflite);
   }
   SUCCEED();

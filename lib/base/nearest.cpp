@@ -12,7 +12,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     next[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) next[j] = std::min(next[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
     }
     before.swap(row);
     row.swap(next);
@@ -28,7 +29,8 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
     return out;
   };
   const std::string wanted = lower(word);
-  std::size_t best = word.size() <= 2 ? 2 : std::max<std::size_t>(2, word.size() / 3) + 1;  // one more than is close
+  std::size_t best =
+      word.size() <= 2 ? 2 : std::max<std::size_t>(2, word.size() / 3) + 1;  // one more than is close
   std::string found;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(wanted, lower(candidate));

@@ -7,8 +7,9 @@ namespace md {
 namespace {
 
 bool has_side_effects(const Node& node) {
-  return node.outputs.empty() || !node.subgraphs.empty() || node.op == "ASSIGN_VARIABLE" || node.op == "CALL_ONCE" || node.op == "VAR_HANDLE" ||
-         node.op == "HASHTABLE_IMPORT" || node.op.find("_.") != std::string::npos;
+  return node.outputs.empty() || !node.subgraphs.empty() || node.op == "ASSIGN_VARIABLE" ||
+         node.op == "CALL_ONCE" || node.op == "VAR_HANDLE" || node.op == "HASHTABLE_IMPORT" ||
+         node.op.find("_.") != std::string::npos;
 }
 
 }  // namespace
@@ -24,11 +25,15 @@ void remove_dead(const Graph& graph, Patch& patch) {
     if (id < 0) return false;
     if (read.contains(id) || graph.is_output(id)) return true;
     const auto uses = graph.uses(id);
-    return std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !removed.contains(use.node) && !rewired.contains({use.node, use.operand}); });
+    return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return !removed.contains(use.node) && !rewired.contains({use.node, use.operand});
+    });
   };
   std::vector<ValueId> candidates;
-  for (const NodeId id : patch.removed) candidates.insert(candidates.end(), graph.node(id).inputs.begin(), graph.node(id).inputs.end());
-  for (const Rewire& r : patch.rewires) candidates.push_back(graph.node(r.node).inputs[static_cast<std::size_t>(r.operand)]);
+  for (const NodeId id : patch.removed)
+    candidates.insert(candidates.end(), graph.node(id).inputs.begin(), graph.node(id).inputs.end());
+  for (const Rewire& r : patch.rewires)
+    candidates.push_back(graph.node(r.node).inputs[static_cast<std::size_t>(r.operand)]);
   while (!candidates.empty()) {
     const ValueId value = candidates.back();
     candidates.pop_back();

@@ -4,8 +4,8 @@
 
 namespace md {
 
-/// Adds to patch.removed every node whose results only removed nodes read: what made the operands of the replaced site.
-/// Nodes without results and those that change a state stay. `graph` must be indexed.
+/// Adds to patch.removed every node whose results only removed nodes read: what made the operands of the
+/// replaced site. Nodes without results and those that change a state stay. `graph` must be indexed.
 void remove_dead(const Graph& graph, Patch& patch);
 
 }  // namespace md

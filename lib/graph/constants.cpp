@@ -26,15 +26,19 @@ std::optional<ValueRange> range_of_constant(const Graph& graph, ValueId id) {
 
 /// The range that an operator's result has whatever its operands are.
 std::optional<ValueRange> range_of_op(std::string_view op) {
-  if (op == "RELU" || op == "ABS" || op == "EXP" || op == "SQUARE" || op == "SQRT" || op == "SQUARED_DIFFERENCE" || op == "RSQRT") return ValueRange{0, HUGE_VAL};
+  if (op == "RELU" || op == "ABS" || op == "EXP" || op == "SQUARE" || op == "SQRT" ||
+      op == "SQUARED_DIFFERENCE" || op == "RSQRT")
+    return ValueRange{0, HUGE_VAL};
   if (op == "RELU6") return ValueRange{0, 6};
   if (op == "RELU_0_TO_1" || op == "LOGISTIC" || op == "SOFTMAX") return ValueRange{0, 1};
-  if (op == "RELU_N1_TO_1" || op == "TANH" || op == "SIN" || op == "COS" || op == "SIGN") return ValueRange{-1, 1};
+  if (op == "RELU_N1_TO_1" || op == "TANH" || op == "SIN" || op == "COS" || op == "SIGN")
+    return ValueRange{-1, 1};
   return std::nullopt;
 }
 
 std::optional<ValueRange> range_of_activation(std::string_view activation) {
-  if (activation == "TANH" || activation == "RELU" || activation == "RELU6" || activation == "RELU_N1_TO_1") return range_of_op(activation);
+  if (activation == "TANH" || activation == "RELU" || activation == "RELU6" || activation == "RELU_N1_TO_1")
+    return range_of_op(activation);
   return std::nullopt;
 }
 
@@ -74,10 +78,12 @@ std::optional<ValueRange> look(const Graph& graph, ValueId id, int depth) {
     return join(*x, *fill);
   }
   if ((op == "MAXIMUM" || op == "MINIMUM") && node.inputs.size() == 2) return clamped(graph, node, depth);
-  const bool keeps = op == "RESHAPE" || op == "TRANSPOSE" || op == "SLICE" || op == "STRIDED_SLICE" || op == "GATHER" || op == "GATHER_ND" ||
-                     op == "TILE" || op == "BROADCAST_TO" || op == "SQUEEZE" || op == "EXPAND_DIMS" || op == "MAX_POOL_2D" || op == "AVERAGE_POOL_2D" ||
-                     op == "MEAN" || op == "REDUCE_MAX" || op == "REDUCE_MIN" || op == "RESIZE_NEAREST_NEIGHBOR" || op == "MIRROR_PAD" ||
-                     op == "REVERSE_V2" || op == "DEPTH_TO_SPACE" || op == "SPACE_TO_DEPTH" || op == "UNPACK";
+  const bool keeps = op == "RESHAPE" || op == "TRANSPOSE" || op == "SLICE" || op == "STRIDED_SLICE" ||
+                     op == "GATHER" || op == "GATHER_ND" || op == "TILE" || op == "BROADCAST_TO" ||
+                     op == "SQUEEZE" || op == "EXPAND_DIMS" || op == "MAX_POOL_2D" ||
+                     op == "AVERAGE_POOL_2D" || op == "MEAN" || op == "REDUCE_MAX" || op == "REDUCE_MIN" ||
+                     op == "RESIZE_NEAREST_NEIGHBOR" || op == "MIRROR_PAD" || op == "REVERSE_V2" ||
+                     op == "DEPTH_TO_SPACE" || op == "SPACE_TO_DEPTH" || op == "UNPACK";
   if (keeps && !node.inputs.empty()) return look(graph, node.inputs[0], depth - 1);
   if (op == "PAD" && !node.inputs.empty()) {
     const auto x = look(graph, node.inputs[0], depth - 1);
@@ -96,7 +102,9 @@ ValueId constant_source(const Graph& graph, ValueId id) {
   const NodeId producer = graph.producer(id);
   if (producer == none_id) return none_id;
   const Node& node = graph.node(producer);
-  if (node.op != "DEQUANTIZE" || node.inputs.empty() || node.inputs[0] < 0 || !graph.value(node.inputs[0]).constant) return none_id;
+  if (node.op != "DEQUANTIZE" || node.inputs.empty() || node.inputs[0] < 0 ||
+      !graph.value(node.inputs[0]).constant)
+    return none_id;
   return node.inputs[0];
 }
 
@@ -111,6 +119,8 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, V
   return decode_integers(graph.value(id));
 }
 
-std::optional<ValueRange> known_range(const Graph& graph, ValueId id) { return look(graph, id, deepest_look); }
+std::optional<ValueRange> known_range(const Graph& graph, ValueId id) {
+  return look(graph, id, deepest_look);
+}
 
 }  // namespace md

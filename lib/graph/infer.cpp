@@ -9,7 +9,8 @@
 namespace md {
 namespace infer {
 
-tl::expected<std::vector<std::int64_t>, std::string> constant_integers(const Site& site, std::size_t operand, std::string_view name) {
+tl::expected<std::vector<std::int64_t>, std::string> constant_integers(const Site& site, std::size_t operand,
+                                                                       std::string_view name) {
   auto values = decode_integers(site.at(operand));
   if (!values) return no("its " + std::string(name) + " is not a constant");
   return *std::move(values);
@@ -32,16 +33,19 @@ Inferred elementwise(const Site& site, const OpSpec& spec) {
   if (spec.unary) {
     // These keep their operand's scale; the others choose one that cannot be known from here.
     const bool keeps = spec.name.starts_with("RELU") || spec.name == "ABS" || spec.name == "NEG";
-    if (is_quantized(a) && !keeps) return no("the quantization of its result does not follow from its operand");
+    if (is_quantized(a) && !keeps)
+      return no("the quantization of its result does not follow from its operand");
     return Types{{a.dtype, a.shape, keeps ? a.quantization : std::nullopt}};
   }
   const Value& b = site.at(1);
   const auto shape = broadcast_shape(a.shape, b.shape);
   if (!shape) return no(shape_text(a.shape) + " and " + shape_text(b.shape) + " do not broadcast");
-  if (a.dtype != b.dtype) return no("its operands are " + std::string(name(a.dtype)) + " and " + std::string(name(b.dtype)));
+  if (a.dtype != b.dtype)
+    return no("its operands are " + std::string(name(a.dtype)) + " and " + std::string(name(b.dtype)));
   if (spec.compare) return Types{{DType::boolean, *shape, {}}};
   const bool keeps = (spec.name == "MAXIMUM" || spec.name == "MINIMUM") && a.quantization == b.quantization;
-  if (is_quantized(a) && !keeps) return no("the quantization of its result does not follow from its operands");
+  if (is_quantized(a) && !keeps)
+    return no("the quantization of its result does not follow from its operands");
   return Types{{a.dtype, *shape, keeps ? a.quantization : std::nullopt}};
 }
 
@@ -66,7 +70,9 @@ std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
   return out;
 }
 
-tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, const Node& node, std::span<const Value* const> operands, std::size_t outputs) {
+tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, const Node& node,
+                                                              std::span<const Value* const> operands,
+                                                              std::size_t outputs) {
   const infer::Site site{node, operands, outputs};
   const OpSpec* spec = find_op(format, node.op);
   if (!spec) return infer::no("no type is known for this operator");
@@ -74,14 +80,19 @@ tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, con
   const infer::Rule* rule = infer::find_rule(node.op);
   const int needed = rule ? rule->operands : spec->unary ? 1 : 2;
   for (int i = 0; i < needed && (rule || spec->unary || spec->binary || spec->compare); ++i)
-    if (!site.has(static_cast<std::size_t>(i))) return infer::no("operand " + std::to_string(i + 1) + " is missing");
-  if (rule) types = rule->infer(site);
-  else if (spec->unary || spec->binary || spec->compare) types = infer::elementwise(site, *spec);
-  if (types && types->size() != outputs) return infer::no("it has " + std::to_string(types->size()) + " results, not " + std::to_string(outputs));
+    if (!site.has(static_cast<std::size_t>(i)))
+      return infer::no("operand " + std::to_string(i + 1) + " is missing");
+  if (rule)
+    types = rule->infer(site);
+  else if (spec->unary || spec->binary || spec->compare)
+    types = infer::elementwise(site, *spec);
+  if (types && types->size() != outputs)
+    return infer::no("it has " + std::to_string(types->size()) + " results, not " + std::to_string(outputs));
   return types;
 }
 
-void set_derived_attributes(Node& node, std::span<const Value* const> operands, std::span<const ValueType> outputs) {
+void set_derived_attributes(Node& node, std::span<const Value* const> operands,
+                            std::span<const ValueType> outputs) {
   const auto set = [&](std::string_view key, AttrValue value) {
     if (!node.attrs.find(key)) node.attrs.set(key, std::move(value));
   };

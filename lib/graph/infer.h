@@ -1,5 +1,5 @@
-// Output types of TFLite operators from their operands and attributes: for replacements, and for text models that leave
-// a type out.
+// Output types of TFLite operators from their operands and attributes: for replacements, and for text models
+// that leave a type out.
 #pragma once
 #include <span>
 #include <string>
@@ -19,16 +19,19 @@ struct ValueType {
 
 inline ValueType type_of(const Value& value) { return {value.dtype, value.shape, value.quantization}; }
 
-/// Types of the outputs of `node` (its op, attributes; `outputs` of them). `operands` are its inputs in order, null where an
-/// optional one is absent; the shapes, axes and permutations among them must be constants. A dynamic dimension stays
-/// dynamic. Quantization passes through operators that keep it (movement, RELU, pools) and is absent otherwise.
-/// The error says what is wrong with the operands, or that the operator's type must be written down.
+/// Types of the outputs of `node` (its op, attributes; `outputs` of them). `operands` are its inputs in
+/// order, null where an optional one is absent; the shapes, axes and permutations among them must be
+/// constants. A dynamic dimension stays dynamic. Quantization passes through operators that keep it
+/// (movement, RELU, pools) and is absent otherwise. The error says what is wrong with the operands, or that
+/// the operator's type must be written down.
 tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, const Node& node,
-                                                              std::span<const Value* const> operands, std::size_t outputs);
+                                                              std::span<const Value* const> operands,
+                                                              std::size_t outputs);
 
-/// Fills the attributes that only repeat what the operands and results say (CAST's types, SPLIT's count, PACK's count) and
-/// that `node` does not have yet.
-void set_derived_attributes(Node& node, std::span<const Value* const> operands, std::span<const ValueType> outputs);
+/// Fills the attributes that only repeat what the operands and results say (CAST's types, SPLIT's count,
+/// PACK's count) and that `node` does not have yet.
+void set_derived_attributes(Node& node, std::span<const Value* const> operands,
+                            std::span<const ValueType> outputs);
 
 /// numpy's rule: aligned at the right, 1 stretches. nullopt: not broadcastable.
 std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);

@@ -7,7 +7,9 @@
 namespace md::infer {
 namespace {
 
-bool is_quantized(const Value& value) { return value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype); }
+bool is_quantized(const Value& value) {
+  return value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype);
+}
 
 constexpr const char* unknown_scale = "the quantization of its result does not follow from its operands";
 
@@ -28,8 +30,10 @@ tl::expected<Shape, std::string> reduced(const Site& site, bool keep) {
   }
   Shape shape;
   for (std::size_t d = 0; d < drop.size(); ++d) {
-    if (!drop[d]) shape.push_back(x.shape[d]);
-    else if (keep) shape.push_back(1);
+    if (!drop[d])
+      shape.push_back(x.shape[d]);
+    else if (keep)
+      shape.push_back(1);
   }
   return shape;
 }
@@ -51,7 +55,9 @@ Inferred arg_extreme(const Site& site) {
 Inferred cast(const Site& site) {
   const auto* wanted = site.node.attrs.find("out_data_type");
   if (!wanted) return no("out_data_type is not given");
-  return Types{{dtype_of_tflite(site.node.attrs.integer("out_data_type")).value_or(DType::unknown), site.at(0).shape, {}}};
+  return Types{{dtype_of_tflite(site.node.attrs.integer("out_data_type")).value_or(DType::unknown),
+                site.at(0).shape,
+                {}}};
 }
 
 Inferred dequantize(const Site& site) { return Types{{DType::f32, site.at(0).shape, {}}}; }
@@ -87,7 +93,8 @@ Inferred batch_matmul(const Site& site) {
   if (a.size() < 2 || b.size() < 2) return no("expected matrices");
   if (site.node.attrs.flag("adj_x")) std::swap(a[a.size() - 1], a[a.size() - 2]);
   if (site.node.attrs.flag("adj_y")) std::swap(b[b.size() - 1], b[b.size() - 2]);
-  if (a.back() != b[b.size() - 2] && a.back() >= 0 && b[b.size() - 2] >= 0) return no(shape_text(a) + " times " + shape_text(b) + " does not fit");
+  if (a.back() != b[b.size() - 2] && a.back() >= 0 && b[b.size() - 2] >= 0)
+    return no(shape_text(a) + " times " + shape_text(b) + " does not fit");
   auto shape = broadcast_shape(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
   if (!shape) return no("the leading dimensions do not broadcast");
   shape->push_back(a[a.size() - 2]);
@@ -96,7 +103,8 @@ Inferred batch_matmul(const Site& site) {
 }
 
 /// Output length of a window along one axis; -1 when it has none.
-std::int64_t window(std::int64_t n, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, bool same_padding) {
+std::int64_t window(std::int64_t n, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                    bool same_padding) {
   if (n < 0) return dynamic_dim;
   if (stride < 1 || kernel < 1 || dilation < 1) return -1;
   const std::int64_t reach = (kernel - 1) * dilation + 1;
@@ -109,8 +117,10 @@ Inferred windowed(const Site& site, std::int64_t kernel_h, std::int64_t kernel_w
   const Attributes& attrs = site.node.attrs;
   if (x.rank() != 4) return no("expected a rank-4 operand");
   const bool same_padding = attrs.integer("padding") == 0;
-  const std::int64_t h = window(x.shape[1], kernel_h, attrs.integer("stride_h", 1), attrs.integer("dilation_h_factor", 1), same_padding);
-  const std::int64_t w = window(x.shape[2], kernel_w, attrs.integer("stride_w", 1), attrs.integer("dilation_w_factor", 1), same_padding);
+  const std::int64_t h = window(x.shape[1], kernel_h, attrs.integer("stride_h", 1),
+                                attrs.integer("dilation_h_factor", 1), same_padding);
+  const std::int64_t w = window(x.shape[2], kernel_w, attrs.integer("stride_w", 1),
+                                attrs.integer("dilation_w_factor", 1), same_padding);
   if ((h < 0 && x.shape[1] >= 0) || (w < 0 && x.shape[2] >= 0)) return no("the window does not fit");
   const bool pool = site.node.op == "MAX_POOL_2D" || site.node.op == "AVERAGE_POOL_2D";
   Shape shape = {x.shape[0], h, w, channels};
@@ -125,7 +135,8 @@ Inferred convolution(const Site& site) {
 
 Inferred pool(const Site& site) {
   if (site.at(0).rank() != 4) return no("expected a rank-4 operand");
-  return windowed(site, site.node.attrs.integer("filter_height", 1), site.node.attrs.integer("filter_width", 1), site.at(0).shape[3]);
+  return windowed(site, site.node.attrs.integer("filter_height", 1),
+                  site.node.attrs.integer("filter_width", 1), site.at(0).shape[3]);
 }
 
 Inferred transpose_conv(const Site& site) {
@@ -141,8 +152,10 @@ Inferred shape_of(const Site& site) {
 Inferred rank_of(const Site&) { return Types{{DType::i32, {}, {}}}; }
 
 Inferred range(const Site& site) {
-  const auto start = constant_integers(site, 0, "start"), limit = constant_integers(site, 1, "limit"), delta = constant_integers(site, 2, "delta");
-  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1 || delta->front() == 0)
+  const auto start = constant_integers(site, 0, "start"), limit = constant_integers(site, 1, "limit"),
+             delta = constant_integers(site, 2, "delta");
+  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1 ||
+      delta->front() == 0)
     return no("its bounds are not integer constants");
   const std::int64_t span = limit->front() - start->front(), step = delta->front();
   const std::int64_t length = step > 0 ? (span + step - 1) / step : (span + step + 1) / step;
@@ -183,16 +196,42 @@ Inferred broadcast_args(const Site& site) {
 Inferred complex_magnitude(const Site& site) { return Types{{DType::f32, site.at(0).shape, {}}}; }
 
 constexpr Rule rules[] = {
-    {"MEAN", reduction, 2}, {"SUM", reduction, 2}, {"REDUCE_MAX", reduction, 2}, {"REDUCE_MIN", reduction, 2},
-    {"REDUCE_PROD", reduction, 2}, {"REDUCE_ALL", reduction, 2}, {"REDUCE_ANY", reduction, 2}, {"ARG_MAX", arg_extreme, 2},
-    {"ARG_MIN", arg_extreme, 2}, {"CAST", cast, 1}, {"DEQUANTIZE", dequantize, 1}, {"SOFTMAX", softmax, 1},
-    {"LOG_SOFTMAX", row_wise, 1}, {"L2_NORMALIZATION", row_wise, 1}, {"PRELU", row_wise, 2}, {"CUMSUM", row_wise, 2},
-    {"ADD_N", row_wise, 1}, {"LOCAL_RESPONSE_NORMALIZATION", row_wise, 1}, {"FULLY_CONNECTED", fully_connected, 2},
-    {"BATCH_MATMUL", batch_matmul, 2}, {"CONV_2D", convolution, 2}, {"DEPTHWISE_CONV_2D", convolution, 2},
-    {"MAX_POOL_2D", pool, 1}, {"AVERAGE_POOL_2D", pool, 1}, {"L2_POOL_2D", pool, 1}, {"TRANSPOSE_CONV", transpose_conv, 3},
-    {"SHAPE", shape_of, 1}, {"RANK", rank_of, 1}, {"RANGE", range, 3}, {"ONE_HOT", one_hot, 4}, {"TOPK_V2", top_k, 2},
-    {"EMBEDDING_LOOKUP", embedding, 2}, {"BROADCAST_ARGS", broadcast_args, 2}, {"COMPLEX_ABS", complex_magnitude, 1},
-    {"REAL", complex_magnitude, 1}, {"IMAG", complex_magnitude, 1},
+    {"MEAN", reduction, 2},
+    {"SUM", reduction, 2},
+    {"REDUCE_MAX", reduction, 2},
+    {"REDUCE_MIN", reduction, 2},
+    {"REDUCE_PROD", reduction, 2},
+    {"REDUCE_ALL", reduction, 2},
+    {"REDUCE_ANY", reduction, 2},
+    {"ARG_MAX", arg_extreme, 2},
+    {"ARG_MIN", arg_extreme, 2},
+    {"CAST", cast, 1},
+    {"DEQUANTIZE", dequantize, 1},
+    {"SOFTMAX", softmax, 1},
+    {"LOG_SOFTMAX", row_wise, 1},
+    {"L2_NORMALIZATION", row_wise, 1},
+    {"PRELU", row_wise, 2},
+    {"CUMSUM", row_wise, 2},
+    {"ADD_N", row_wise, 1},
+    {"LOCAL_RESPONSE_NORMALIZATION", row_wise, 1},
+    {"FULLY_CONNECTED", fully_connected, 2},
+    {"BATCH_MATMUL", batch_matmul, 2},
+    {"CONV_2D", convolution, 2},
+    {"DEPTHWISE_CONV_2D", convolution, 2},
+    {"MAX_POOL_2D", pool, 1},
+    {"AVERAGE_POOL_2D", pool, 1},
+    {"L2_POOL_2D", pool, 1},
+    {"TRANSPOSE_CONV", transpose_conv, 3},
+    {"SHAPE", shape_of, 1},
+    {"RANK", rank_of, 1},
+    {"RANGE", range, 3},
+    {"ONE_HOT", one_hot, 4},
+    {"TOPK_V2", top_k, 2},
+    {"EMBEDDING_LOOKUP", embedding, 2},
+    {"BROADCAST_ARGS", broadcast_args, 2},
+    {"COMPLEX_ABS", complex_magnitude, 1},
+    {"REAL", complex_magnitude, 1},
+    {"IMAG", complex_magnitude, 1},
 };
 
 }  // namespace

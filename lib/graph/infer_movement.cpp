@@ -21,10 +21,12 @@ Inferred reshape(const Site& site) {
   if (open != shape.end() && count) {
     *open = 1;
     const auto rest = element_count(shape);
-    if (std::count(shape.begin(), shape.end(), -1) || !rest || *rest == 0 || *count % *rest) return no("the shape does not fit " + shape_text(x.shape));
+    if (std::count(shape.begin(), shape.end(), -1) || !rest || *rest == 0 || *count % *rest)
+      return no("the shape does not fit " + shape_text(x.shape));
     *open = *count / *rest;
   }
-  if (count && element_count(shape) != count) return no("the shape " + shape_text(shape) + " does not fit " + shape_text(x.shape));
+  if (count && element_count(shape) != count)
+    return no("the shape " + shape_text(shape) + " does not fit " + shape_text(x.shape));
   return moved(x, std::move(shape));
 }
 
@@ -49,12 +51,14 @@ Inferred slice(const Site& site) {
   const auto begin = constant_integers(site, 1, "begin"), size = constant_integers(site, 2, "size");
   if (!begin) return no(begin.error());
   if (!size) return no(size.error());
-  if (begin->size() != x.shape.size() || size->size() != x.shape.size()) return no("begin and size need one number a dimension");
+  if (begin->size() != x.shape.size() || size->size() != x.shape.size())
+    return no("begin and size need one number a dimension");
   Shape shape;
   for (std::size_t d = 0; d < x.shape.size(); ++d) {
     const std::int64_t b = (*begin)[d], n = (*size)[d];
     const std::int64_t length = n == -1 ? (x.shape[d] < 0 ? dynamic_dim : x.shape[d] - b) : n;
-    if (b < 0 || (x.shape[d] >= 0 && (length < 0 || b > x.shape[d] - length))) return no("the slice leaves " + shape_text(x.shape));
+    if (b < 0 || (x.shape[d] >= 0 && (length < 0 || b > x.shape[d] - length)))
+      return no("the slice leaves " + shape_text(x.shape));
     shape.push_back(length);
   }
   return moved(x, std::move(shape));
@@ -64,13 +68,15 @@ bool bit(std::int64_t mask, std::size_t i) { return i < 32 && ((mask >> i) & 1) 
 
 Inferred strided_slice(const Site& site) {
   const Value& x = site.at(0);
-  const auto begin = constant_integers(site, 1, "begin"), end = constant_integers(site, 2, "end"), stride = constant_integers(site, 3, "strides");
+  const auto begin = constant_integers(site, 1, "begin"), end = constant_integers(site, 2, "end"),
+             stride = constant_integers(site, 3, "strides");
   if (!begin) return no(begin.error());
   if (!end) return no(end.error());
   if (!stride) return no(stride.error());
   const Attributes& attrs = site.node.attrs;
-  const std::int64_t begin_mask = attrs.integer("begin_mask"), end_mask = attrs.integer("end_mask"), new_axis = attrs.integer("new_axis_mask"),
-                     shrink = attrs.integer("shrink_axis_mask"), ellipsis = attrs.integer("ellipsis_mask");
+  const std::int64_t begin_mask = attrs.integer("begin_mask"), end_mask = attrs.integer("end_mask"),
+                     new_axis = attrs.integer("new_axis_mask"), shrink = attrs.integer("shrink_axis_mask"),
+                     ellipsis = attrs.integer("ellipsis_mask");
   const std::size_t specs = begin->size();
   if (end->size() != specs || stride->size() != specs) return no("begin, end and strides differ in length");
   std::size_t consumed = 0;  // dimensions of x that the entries besides the ellipsis take
@@ -115,10 +121,13 @@ Inferred concatenation(const Site& site) {
   Shape shape = x.shape;
   shape[*axis] = 0;
   for (const Value* part : site.operands) {
-    if (!part || part->shape.size() != shape.size() || part->dtype != x.dtype) return no("the operands differ in rank or type");
+    if (!part || part->shape.size() != shape.size() || part->dtype != x.dtype)
+      return no("the operands differ in rank or type");
     for (std::size_t d = 0; d < shape.size(); ++d)
-      if (d == *axis) shape[d] = shape[d] < 0 || part->shape[d] < 0 ? dynamic_dim : shape[d] + part->shape[d];
-      else if (shape[d] != part->shape[d]) return no("the operands differ beside the axis");
+      if (d == *axis)
+        shape[d] = shape[d] < 0 || part->shape[d] < 0 ? dynamic_dim : shape[d] + part->shape[d];
+      else if (shape[d] != part->shape[d])
+        return no("the operands differ beside the axis");
   }
   return moved(x, std::move(shape));
 }
@@ -130,7 +139,8 @@ Inferred pack(const Site& site) {
   for (const Value* part : site.operands)
     if (!part || part->shape != x.shape || part->dtype != x.dtype) return no("the operands differ");
   Shape shape = x.shape;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis), static_cast<std::int64_t>(site.operands.size()));
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis),
+               static_cast<std::int64_t>(site.operands.size()));
   return moved(x, std::move(shape));
 }
 
@@ -149,7 +159,8 @@ Inferred split_equally(const Site& site) {
   if (!where) return no(where.error());
   const auto axis = where->size() == 1 ? axis_in(where->front(), x.shape.size()) : std::nullopt;
   const auto parts = static_cast<std::int64_t>(site.outputs);
-  if (!axis || (x.shape[*axis] >= 0 && x.shape[*axis] % parts)) return no("the axis cannot be split into that many parts");
+  if (!axis || (x.shape[*axis] >= 0 && x.shape[*axis] % parts))
+    return no("the axis cannot be split into that many parts");
   Shape shape = x.shape;
   if (shape[*axis] >= 0) shape[*axis] /= parts;
   return Types(site.outputs, {x.dtype, shape, x.quantization});
@@ -180,7 +191,8 @@ Inferred tile(const Site& site) {
   Shape shape = site.at(0).shape;
   if (times->size() != shape.size()) return no("multiples need one number a dimension");
   for (std::size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] >= 0 && __builtin_mul_overflow(shape[d], (*times)[d], &shape[d])) return no("the result is too large");
+    if (shape[d] >= 0 && __builtin_mul_overflow(shape[d], (*times)[d], &shape[d]))
+      return no("the result is too large");
   return moved(site.at(0), std::move(shape));
 }
 
@@ -199,7 +211,8 @@ Inferred gather(const Site& site) {
   const auto axis = axis_in(site.node.attrs.integer("axis"), x.shape.size());
   std::int64_t batch = site.node.attrs.integer("batch_dims");
   if (batch < 0) batch += indices.rank();
-  if (!axis || batch < 0 || batch > indices.rank() || static_cast<std::size_t>(batch) > *axis) return no("axis or batch_dims is out of range");
+  if (!axis || batch < 0 || batch > indices.rank() || static_cast<std::size_t>(batch) > *axis)
+    return no("axis or batch_dims is out of range");
   Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(*axis));
   shape.insert(shape.end(), indices.shape.begin() + batch, indices.shape.end());
   shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(*axis) + 1, x.shape.end());
@@ -208,7 +221,8 @@ Inferred gather(const Site& site) {
 
 Inferred gather_nd(const Site& site) {
   const Value &x = site.at(0), &indices = site.at(1);
-  if (indices.shape.empty() || indices.shape.back() < 0 || indices.shape.back() > x.rank()) return no("the last dimension of the indices does not fit the operand");
+  if (indices.shape.empty() || indices.shape.back() < 0 || indices.shape.back() > x.rank())
+    return no("the last dimension of the indices does not fit the operand");
   Shape shape(indices.shape.begin(), indices.shape.end() - 1);
   shape.insert(shape.end(), x.shape.begin() + indices.shape.back(), x.shape.end());
   return moved(x, std::move(shape));
@@ -217,7 +231,8 @@ Inferred gather_nd(const Site& site) {
 Inferred broadcast_to(const Site& site) {
   const auto wanted = constant_integers(site, 1, "shape");
   if (!wanted) return no(wanted.error());
-  if (broadcast_shape(site.at(0).shape, *wanted) != *wanted) return no("the operand does not broadcast to " + shape_text(*wanted));
+  if (broadcast_shape(site.at(0).shape, *wanted) != *wanted)
+    return no("the operand does not broadcast to " + shape_text(*wanted));
   return moved(site.at(0), *wanted);
 }
 
@@ -255,7 +270,8 @@ Inferred same(const Site& site) { return Types{type_of(site.at(0))}; }
 Inferred blocks(const Site& site, bool to_depth) {
   const std::int64_t block = site.node.attrs.integer("block_size");
   Shape shape = site.at(0).shape;
-  if (shape.size() != 4 || block < 1 || !element_count(shape)) return no("expected a rank-4 operand and a block size");
+  if (shape.size() != 4 || block < 1 || !element_count(shape))
+    return no("expected a rank-4 operand and a block size");
   if (to_depth) {
     if (shape[1] % block || shape[2] % block) return no("the block size does not divide height and width");
     return moved(site.at(0), {shape[0], shape[1] / block, shape[2] / block, shape[3] * block * block});
@@ -278,9 +294,11 @@ Inferred resize(const Site& site) {
 Inferred select(const Site& site) {
   const auto branches = broadcast_shape(site.at(1).shape, site.at(2).shape);
   // SELECT takes a condition with one entry a row; SELECT_V2 broadcasts it like any operand.
-  if (branches && site.node.op == "SELECT" && site.at(0).rank() == 1 && site.at(1).rank() > 1) return moved(site.at(1), *branches);
+  if (branches && site.node.op == "SELECT" && site.at(0).rank() == 1 && site.at(1).rank() > 1)
+    return moved(site.at(1), *branches);
   const auto shape = branches ? broadcast_shape(*branches, site.at(0).shape) : std::nullopt;
-  if (!shape || site.at(1).dtype != site.at(2).dtype) return no("the operands do not broadcast, or differ in type");
+  if (!shape || site.at(1).dtype != site.at(2).dtype)
+    return no("the operands do not broadcast, or differ in type");
   return moved(site.at(1), *shape);
 }
 
@@ -297,14 +315,37 @@ Inferred scatter_nd(const Site& site) {
 }
 
 constexpr Rule rules[] = {
-    {"RESHAPE", reshape, 1}, {"TRANSPOSE", transpose, 2}, {"SLICE", slice, 3}, {"STRIDED_SLICE", strided_slice, 4},
-    {"CONCATENATION", concatenation, 1}, {"PACK", pack, 1}, {"UNPACK", unpack, 1}, {"SPLIT", split_equally, 2},
-    {"SPLIT_V", split_by_sizes, 3}, {"TILE", tile, 2}, {"PAD", pad, 2}, {"PADV2", pad, 3}, {"MIRROR_PAD", pad, 2},
-    {"GATHER", gather, 2}, {"GATHER_ND", gather_nd, 2}, {"BROADCAST_TO", broadcast_to, 2}, {"SQUEEZE", squeeze, 1},
-    {"EXPAND_DIMS", expand_dims, 2}, {"REVERSE_V2", same, 2}, {"REVERSE_SEQUENCE", same, 2}, {"DYNAMIC_UPDATE_SLICE", same, 3},
-    {"SPACE_TO_DEPTH", space_to_depth, 1}, {"DEPTH_TO_SPACE", depth_to_space, 1}, {"RESIZE_BILINEAR", resize, 2},
-    {"RESIZE_NEAREST_NEIGHBOR", resize, 2}, {"SELECT", select, 3}, {"SELECT_V2", select, 3}, {"FILL", fill, 2},
-    {"SCATTER_ND", scatter_nd, 3}, {"DENSIFY", same, 1}, {"ZEROS_LIKE", same, 1},
+    {"RESHAPE", reshape, 1},
+    {"TRANSPOSE", transpose, 2},
+    {"SLICE", slice, 3},
+    {"STRIDED_SLICE", strided_slice, 4},
+    {"CONCATENATION", concatenation, 1},
+    {"PACK", pack, 1},
+    {"UNPACK", unpack, 1},
+    {"SPLIT", split_equally, 2},
+    {"SPLIT_V", split_by_sizes, 3},
+    {"TILE", tile, 2},
+    {"PAD", pad, 2},
+    {"PADV2", pad, 3},
+    {"MIRROR_PAD", pad, 2},
+    {"GATHER", gather, 2},
+    {"GATHER_ND", gather_nd, 2},
+    {"BROADCAST_TO", broadcast_to, 2},
+    {"SQUEEZE", squeeze, 1},
+    {"EXPAND_DIMS", expand_dims, 2},
+    {"REVERSE_V2", same, 2},
+    {"REVERSE_SEQUENCE", same, 2},
+    {"DYNAMIC_UPDATE_SLICE", same, 3},
+    {"SPACE_TO_DEPTH", space_to_depth, 1},
+    {"DEPTH_TO_SPACE", depth_to_space, 1},
+    {"RESIZE_BILINEAR", resize, 2},
+    {"RESIZE_NEAREST_NEIGHBOR", resize, 2},
+    {"SELECT", select, 3},
+    {"SELECT_V2", select, 3},
+    {"FILL", fill, 2},
+    {"SCATTER_ND", scatter_nd, 3},
+    {"DENSIFY", same, 1},
+    {"ZEROS_LIKE", same, 1},
 };
 
 }  // namespace

@@ -28,11 +28,14 @@ std::span<const Rule> arithmetic_rules();  ///< reductions, matrix products, con
 inline tl::unexpected<std::string> no(std::string why) { return tl::make_unexpected(std::move(why)); }
 
 /// The values of an integer constant operand, or why they are not known.
-tl::expected<std::vector<std::int64_t>, std::string> constant_integers(const Site& site, std::size_t operand, std::string_view name);
+tl::expected<std::vector<std::int64_t>, std::string> constant_integers(const Site& site, std::size_t operand,
+                                                                       std::string_view name);
 /// -1 counts from the end. nullopt: out of range.
 std::optional<std::size_t> axis_in(std::int64_t axis, std::size_t rank);
 
 /// The first operand's type with another shape; its quantization stays.
-inline Inferred moved(const Value& from, Shape shape) { return Types{{from.dtype, std::move(shape), from.quantization}}; }
+inline Inferred moved(const Value& from, Shape shape) {
+  return Types{{from.dtype, std::move(shape), from.quantization}};
+}
 
 }  // namespace md::infer

@@ -15,7 +15,10 @@ bool is_value_letter(char c) { return is_word(c) || c == '/' || c == '.' || c ==
 
 }  // namespace
 
-Lexer::Lexer(std::string path, int first_line, std::string_view text) : path_(std::move(path)), text_(text), line_(first_line) { advance(); }
+Lexer::Lexer(std::string path, int first_line, std::string_view text)
+    : path_(std::move(path)), text_(text), line_(first_line) {
+  advance();
+}
 
 Token Lexer::take() {
   Token token = std::move(token_);
@@ -50,10 +53,14 @@ bool Lexer::fail(std::string_view what, int line) {
 
 std::string Lexer::seen() const {
   switch (token_.kind) {
-    case Token::Kind::end: return "the end";
-    case Token::Kind::value: return "%" + token_.text;
-    case Token::Kind::string: return quoted(token_.text);
-    default: return "\"" + token_.text + "\"";
+    case Token::Kind::end:
+      return "the end";
+    case Token::Kind::value:
+      return "%" + token_.text;
+    case Token::Kind::string:
+      return quoted(token_.text);
+    default:
+      return "\"" + token_.text + "\"";
   }
 }
 
@@ -105,7 +112,8 @@ void Lexer::advance() {
 void Lexer::read_value() {
   token_.kind = Token::Kind::value;
   ++at_;
-  if (at_ < text_.size() && text_[at_] == '"') read_string('"');
+  if (at_ < text_.size() && text_[at_] == '"')
+    read_string('"');
   else
     while (at_ < text_.size() && is_value_letter(text_[at_])) token_.text += text_[at_++];
   if (failed_) return;
@@ -145,8 +153,10 @@ void Lexer::read_number() {
   }
   token_.kind = Token::Kind::real;
   const auto [end, error] = std::from_chars(digits.data(), last, token_.value);
-  if (error == std::errc::result_out_of_range) token_.value = std::strtod(token_.text.c_str(), nullptr);
-  else if (error != std::errc() || end != last) fail(fmt::format("\"{}\" is no number", token_.text));
+  if (error == std::errc::result_out_of_range)
+    token_.value = std::strtod(token_.text.c_str(), nullptr);
+  else if (error != std::errc() || end != last)
+    fail(fmt::format("\"{}\" is no number", token_.text));
 }
 
 void Lexer::read_string(char quote) {
@@ -189,8 +199,10 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out + '"';
 }

@@ -11,12 +11,12 @@ namespace md {
 struct Token {
   enum class Kind {
     end,
-    value,    ///< %x, %"any text", %x@7 (text "x", id 7), %@7 (no name, id 7)
-    name,     ///< letters, digits, '_'
+    value,  ///< %x, %"any text", %x@7 (text "x", id 7), %@7 (no name, id 7)
+    name,   ///< letters, digits, '_'
     integer,
-    real,     ///< has a point or an exponent
-    string,   ///< "..." with \" and \\ and \n
-    symbol    ///< one of ( ) [ ] { } , = : . ? _ @ or == != < <= > >= :: ...
+    real,    ///< has a point or an exponent
+    string,  ///< "..." with \" and \\ and \n
+    symbol   ///< one of ( ) [ ] { } , = : . ? _ @ or == != < <= > >= :: ...
   } kind = Kind::end;
   std::string text;
   std::int64_t number = 0;  ///< integer
@@ -28,8 +28,8 @@ struct Token {
   bool is_name(std::string_view word) const { return kind == Kind::name && text == word; }
 };
 
-/// Splits text into tokens, one ahead. "#" begins a comment that ends with the line. The first error sticks: after it
-/// every token is `end`, and error() tells it.
+/// Splits text into tokens, one ahead. "#" begins a comment that ends with the line. The first error sticks:
+/// after it every token is `end`, and error() tells it.
 class Lexer {
  public:
   Lexer(std::string path, int first_line, std::string_view text);

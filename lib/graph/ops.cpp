@@ -38,7 +38,9 @@ bool has_op_table(Format format) { return table_of(format) != nullptr; }
 const OpSpec* find_op(Format format, std::string_view op) {
   const OpTable* table = table_of(format);
   if (!table) return nullptr;
-  const auto at = std::lower_bound(table->ops.begin(), table->ops.end(), op, [](const OpSpec& spec, std::string_view text) { return spec.name < text; });
+  const auto at =
+      std::lower_bound(table->ops.begin(), table->ops.end(), op,
+                       [](const OpSpec& spec, std::string_view text) { return spec.name < text; });
   return at != table->ops.end() && at->name == op ? &*at : nullptr;
 }
 

@@ -1,5 +1,5 @@
-// What each format's operators are called and take: operand names, attributes with defaults, enumerations, traits.
-// The one place for it: the rule language checks names here, the text form leaves defaults out by it.
+// What each format's operators are called and take: operand names, attributes with defaults, enumerations,
+// traits. The one place for it: the rule language checks names here, the text form leaves defaults out by it.
 // One file a format: ops_tflite.cpp. A format without a table (find_op gives null for all) is not checked.
 #pragma once
 #include <optional>
@@ -21,8 +21,9 @@ struct EnumSpec {
 struct AttributeSpec {
   std::string name;
   AttrValue schema_default;  ///< what the file format reads when the field is absent
-  AttrValue usual;           ///< what the operator does when nothing is said; differs for SOFTMAX's beta (0 and 1)
-  bool ignored = false;      ///< repeats what operands or types say, or does not change the result: any value will do
+  AttrValue usual;  ///< what the operator does when nothing is said; differs for SOFTMAX's beta (0 and 1)
+  bool ignored =
+      false;  ///< repeats what operands or types say, or does not change the result: any value will do
   const EnumSpec* enumeration = nullptr;
 };
 
@@ -49,7 +50,8 @@ std::vector<std::string> op_names(Format format);
 Attributes with_defaults(Format format, const Node& node);
 /// Equal after both are completed with their defaults, in any order. Ignored attributes are compared too.
 bool same_attributes(Format format, const Node& a, const Node& b);
-/// The value of an attribute, or its usual value; null when the operator has no such attribute and none is set.
+/// The value of an attribute, or its usual value; null when the operator has no such attribute and none is
+/// set.
 const AttrValue* attribute_or_usual(Format format, const Node& node, std::string_view name);
 
 /// "f32" as TFLite's TensorType enumeration value {0, "FLOAT32"}; nullopt when TFLite has no such type.

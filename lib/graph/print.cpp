@@ -14,7 +14,8 @@ namespace {
 
 bool is_plain_name(std::string_view name) {
   for (const char c : name) {
-    const bool letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/' || c == '.' || c == ';';
+    const bool letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        c == '_' || c == '/' || c == '.' || c == ';';
     if (!letter) return false;
   }
   return !name.empty();
@@ -38,7 +39,8 @@ std::string quantization_text(const Quantization& q) {
   const auto whole = [](std::int64_t v) { return std::to_string(v); };
   const bool single = q.scale.size() == 1 && q.zero_point.size() == 1 && q.axis == 0;
   std::string out = single ? fmt::format("q({}, {}", real(q.scale[0]), q.zero_point[0])
-                           : fmt::format("q({}, {}, axis = {}", list_text(q.scale, real), list_text(q.zero_point, whole), q.axis);
+                           : fmt::format("q({}, {}, axis = {}", list_text(q.scale, real),
+                                         list_text(q.zero_point, whole), q.axis);
   if (!q.min.empty()) out += ", min = " + list_text(q.min, real);
   if (!q.max.empty()) out += ", max = " + list_text(q.max, real);
   return out + ")";
@@ -46,7 +48,8 @@ std::string quantization_text(const Quantization& q) {
 
 std::string constant_text(const Value& value, const TextOptions& options) {
   const auto count = element_count(value.shape);
-  if (value.sparsity || (count && options.largest_constant >= 0 && *count > options.largest_constant)) return "...";
+  if (value.sparsity || (count && options.largest_constant >= 0 && *count > options.largest_constant))
+    return "...";
   if (const auto integers = decode_integers(value))
     return list_text(*integers, [](std::int64_t v) { return std::to_string(v); });
   const auto numbers = decode(value);
@@ -57,7 +60,8 @@ std::string constant_text(const Value& value, const TextOptions& options) {
 
 class Printer {
  public:
-  Printer(const Graph& graph, Format format, const TextOptions& options) : graph_(graph), format_(format), options_(options) {
+  Printer(const Graph& graph, Format format, const TextOptions& options)
+      : graph_(graph), format_(format), options_(options) {
     for (const Value& value : graph.values) ++names_[value.name];
   }
 
@@ -69,8 +73,10 @@ class Printer {
       const auto id = static_cast<ValueId>(i);
       if (!read_[i] || graph_.is_input(id) || graph_.producer(id) != none_id) continue;
       const Value& value = graph_.value(id);
-      if (value.constant) out += fmt::format("{} = {}\n", declaration("const", id), constant_text(value, options_));
-      else out += declaration(value.is_variable ? "variable" : "value", id) + '\n';
+      if (value.constant)
+        out += fmt::format("{} = {}\n", declaration("const", id), constant_text(value, options_));
+      else
+        out += declaration(value.is_variable ? "variable" : "value", id) + '\n';
     }
     for (const NodeId id : graph_.order) out += statement(id) + '\n';
     for (const ValueId id : graph_.outputs) out += "output " + reference(id) + '\n';
@@ -89,7 +95,8 @@ class Printer {
     }
     out += ")" + attributes_text(node);
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      out += (i ? ", " : " : ") + (node.outputs[i] < 0 ? std::string("_") : print_type(graph_.value(node.outputs[i])));
+      out += (i ? ", " : " : ") +
+             (node.outputs[i] < 0 ? std::string("_") : print_type(graph_.value(node.outputs[i])));
     return out;
   }
 
@@ -119,7 +126,8 @@ class Printer {
 
   std::string op_text(const Node& node) const {
     bool dotted = !node.op.empty() && !(node.op[0] >= '0' && node.op[0] <= '9');
-    for (const char c : node.op) dotted = dotted && (is_plain_name(std::string_view(&c, 1)) || c == ':') && c != '/' && c != ';';
+    for (const char c : node.op)
+      dotted = dotted && (is_plain_name(std::string_view(&c, 1)) || c == ':') && c != '/' && c != ';';
     std::string out = dotted ? node.op : quoted(node.op);
     if (node.version != 1) out += fmt::format("@{}", node.version);
     if (!node.custom.empty()) out += " " + quoted(node.custom) + " ";
@@ -136,7 +144,8 @@ class Printer {
       const bool named = e && known && known->enumeration && known->enumeration->find(e->name) == *e;
       out += (out.empty() ? " { " : ", ") + key + " = " + (named ? e->name : print_attribute(value));
     }
-    if (!node.subgraphs.empty()) out += (out.empty() ? " { " : ", ") + fmt::format("subgraphs = [{}]", fmt::join(node.subgraphs, ", "));
+    if (!node.subgraphs.empty())
+      out += (out.empty() ? " { " : ", ") + fmt::format("subgraphs = [{}]", fmt::join(node.subgraphs, ", "));
     return out.empty() ? out : out + " }";
   }
 
@@ -153,8 +162,10 @@ std::string print_type(const Value& value) {
   std::string out = fmt::format("{}[", name(value.dtype));
   for (std::size_t i = 0; i < value.shape.size(); ++i) {
     if (i) out += ", ";
-    if (value.shape[i] >= 0) out += std::to_string(value.shape[i]);
-    else out += "?" + (i < value.dim_names.size() ? value.dim_names[i] : "");
+    if (value.shape[i] >= 0)
+      out += std::to_string(value.shape[i]);
+    else
+      out += "?" + (i < value.dim_names.size() ? value.dim_names[i] : "");
   }
   out += "]";
   if (value.quantization) out += " " + quantization_text(*value.quantization);
@@ -168,7 +179,9 @@ std::string print_attribute(const AttrValue& value) {
     std::string operator()(std::int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return number_text(v); }
     std::string operator()(const std::string& v) const { return quoted(v); }
-    std::string operator()(const EnumValue& v) const { return fmt::format("enum({}, {})", v.number, quoted(v.name)); }
+    std::string operator()(const EnumValue& v) const {
+      return fmt::format("enum({}, {})", v.number, quoted(v.name));
+    }
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return list_text(v, [](std::int64_t x) { return std::to_string(x); });
     }
@@ -183,7 +196,9 @@ std::string print_attribute(const AttrValue& value) {
   return std::visit(Visitor{}, value);
 }
 
-std::string print(const Graph& graph, Format format, const TextOptions& options) { return Printer(graph, format, options).all(); }
+std::string print(const Graph& graph, Format format, const TextOptions& options) {
+  return Printer(graph, format, options).all();
+}
 
 std::string print(const Model& model, const TextOptions& options) {
   std::string out;

@@ -32,7 +32,8 @@ Result<std::vector<std::string>> pages_of(const std::string& directory) {
   std::filesystem::recursive_directory_iterator it(directory, error), end;
   for (; !error && it != end; it.increment(error))
     if (it->is_regular_file(error) && is_page(it->path().string())) paths.push_back(it->path().string());
-  if (error) return usage_error(fmt::format("{}: cannot read this rules directory: {}", directory, error.message()));
+  if (error)
+    return usage_error(fmt::format("{}: cannot read this rules directory: {}", directory, error.message()));
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -67,7 +68,8 @@ Result<RuleBook> RuleBook::load(const std::vector<std::string>& user_directories
       book.rules_.push_back(std::move(*rule));
     }
   }
-  std::stable_sort(book.rules_.begin(), book.rules_.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });
+  std::stable_sort(book.rules_.begin(), book.rules_.end(),
+                   [](const Rule& a, const Rule& b) { return a.id < b.id; });
   std::map<std::string, const Rule*> names;
   for (const Rule& rule : book.rules_) {
     std::vector<std::string> own = {rule.id, rule.name};
@@ -75,7 +77,8 @@ Result<RuleBook> RuleBook::load(const std::vector<std::string>& user_directories
     for (const std::string& word : own) {
       const auto [known, is_new] = names.emplace(lower(word), &rule);
       if (!is_new && known->second != &rule)
-        return input_error(fmt::format("{}:1: \"{}\" is taken: {} has it already", rule.path, word, known->second->path));
+        return input_error(
+            fmt::format("{}:1: \"{}\" is taken: {} has it already", rule.path, word, known->second->path));
     }
   }
   return book;
@@ -98,13 +101,15 @@ Error RuleBook::unknown_rule(std::string_view text) const {
     known.push_back(rule.name);
     known.insert(known.end(), rule.aliases.begin(), rule.aliases.end());
   }
-  return {Error::Kind::usage, fmt::format("there is no rule \"{}\"{}; `modeldoctor rules` lists them", text, did_you_mean(text, known))};
+  return {Error::Kind::usage, fmt::format("there is no rule \"{}\"{}; `modeldoctor rules` lists them", text,
+                                          did_you_mean(text, known))};
 }
 
 std::vector<const Rule*> RuleBook::explain(std::string_view message) const {
   std::vector<const Rule*> found;
   for (const Rule& rule : rules_)
-    if (std::any_of(rule.log.begin(), rule.log.end(), [&](const Signature& s) { return s.match(message).has_value(); }))
+    if (std::any_of(rule.log.begin(), rule.log.end(),
+                    [&](const Signature& s) { return s.match(message).has_value(); }))
       found.push_back(&rule);
   return found;
 }
@@ -118,14 +123,17 @@ std::vector<std::string> overlapping_signatures(const std::vector<Rule>& rules) 
       if (&rule == &other) continue;
       for (const LogExample& example : other.log_examples) {
         if (!example.fires) continue;
-        // Two causes of one message (GATHER_ND has four rules) both claim it: then the graph decides between them.
-        const bool shared = std::any_of(rule.log_examples.begin(), rule.log_examples.end(),
-                                        [&](const LogExample& own) { return own.fires && own.text == example.text; });
+        // Two causes of one message (GATHER_ND has four rules) both claim it: then the graph decides between
+        // them.
+        const bool shared =
+            std::any_of(rule.log_examples.begin(), rule.log_examples.end(),
+                        [&](const LogExample& own) { return own.fires && own.text == example.text; });
         for (const Signature& signature : rule.log)
           if (!shared && signature.match(example.text))
-            overlaps.push_back(fmt::format(
-                "{}:1: the signature \"{}\" also hits the log example of {} ({}:{}); narrow it, or claim the message with the same ```log fires block",
-                rule.path, signature.text(), other.id, other.path, example.line));
+            overlaps.push_back(
+                fmt::format("{}:1: the signature \"{}\" also hits the log example of {} ({}:{}); narrow it, "
+                            "or claim the message with the same ```log fires block",
+                            rule.path, signature.text(), other.id, other.path, example.line));
       }
     }
   return overlaps;

@@ -50,22 +50,31 @@ Datum Datum::of(NewConstant constant) {
 
 namespace {
 std::string number(double v) {
-  return std::isfinite(v) && v == std::floor(v) && std::fabs(v) < 1e15 ? fmt::format("{:.0f}", v) : number_text(v);
+  return std::isfinite(v) && v == std::floor(v) && std::fabs(v) < 1e15 ? fmt::format("{:.0f}", v)
+                                                                       : number_text(v);
 }
 }  // namespace
 
 std::string text_of(const Datum& datum) {
   switch (datum.kind) {
-    case Datum::Kind::none: return "none";
-    case Datum::Kind::flag: return datum.flag ? "true" : "false";
-    case Datum::Kind::number: return number(datum.number);
-    case Datum::Kind::text: return quoted(datum.text);
-    case Datum::Kind::value: return "a value";
-    case Datum::Kind::record: return "a record";
-    case Datum::Kind::constant: return "a constant";
+    case Datum::Kind::none:
+      return "none";
+    case Datum::Kind::flag:
+      return datum.flag ? "true" : "false";
+    case Datum::Kind::number:
+      return number(datum.number);
+    case Datum::Kind::text:
+      return quoted(datum.text);
+    case Datum::Kind::value:
+      return "a value";
+    case Datum::Kind::record:
+      return "a record";
+    case Datum::Kind::constant:
+      return "a constant";
     case Datum::Kind::list: {
       std::string out = "[";
-      for (std::size_t i = 0; i < datum.list.size() && i < 12; ++i) out += (i ? ", " : "") + number(datum.list[i]);
+      for (std::size_t i = 0; i < datum.list.size() && i < 12; ++i)
+        out += (i ? ", " : "") + number(datum.list[i]);
       for (std::size_t i = 0; i < datum.texts.size(); ++i) out += (i ? ", " : "") + quoted(datum.texts[i]);
       return out + (datum.list.size() > 12 ? ", ...]" : "]");
     }
@@ -76,14 +85,22 @@ std::string text_of(const Datum& datum) {
 bool same_datum(const Datum& a, const Datum& b) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case Datum::Kind::none: return true;
-    case Datum::Kind::flag: return a.flag == b.flag;
-    case Datum::Kind::number: return a.number == b.number;
-    case Datum::Kind::text: return a.text == b.text;
-    case Datum::Kind::list: return a.list == b.list && a.texts == b.texts;
-    case Datum::Kind::value: return a.value == b.value;
-    case Datum::Kind::record: return a.record == b.record;
-    case Datum::Kind::constant: return a.constant == b.constant;
+    case Datum::Kind::none:
+      return true;
+    case Datum::Kind::flag:
+      return a.flag == b.flag;
+    case Datum::Kind::number:
+      return a.number == b.number;
+    case Datum::Kind::text:
+      return a.text == b.text;
+    case Datum::Kind::list:
+      return a.list == b.list && a.texts == b.texts;
+    case Datum::Kind::value:
+      return a.value == b.value;
+    case Datum::Kind::record:
+      return a.record == b.record;
+    case Datum::Kind::constant:
+      return a.constant == b.constant;
   }
   return false;
 }

@@ -25,7 +25,7 @@ struct Datum {
   std::string text;
   std::vector<double> list;
   std::vector<std::string> texts;  ///< a list of texts instead of numbers
-  Shape list_shape;  ///< of a nested list; one dimension otherwise
+  Shape list_shape;                ///< of a nested list; one dimension otherwise
   ValueId value = none_id;
   std::shared_ptr<const std::map<std::string, Datum, std::less<>>> record;
   std::shared_ptr<const NewConstant> constant;

@@ -18,7 +18,8 @@ Evaluated list_of(const Expression& e, const Scope& scope, const Bindings& bindi
     if (d->kind == Datum::Kind::number || d->kind == Datum::Kind::flag) {
       out.list.push_back(d->kind == Datum::Kind::flag ? (d->flag ? 1 : 0) : d->number);
     } else if (d->kind == Datum::Kind::list) {
-      if (inner && *inner != d->list_shape) return tl::make_unexpected(std::string("the rows of a list differ in length"));
+      if (inner && *inner != d->list_shape)
+        return tl::make_unexpected(std::string("the rows of a list differ in length"));
       inner = d->list_shape;
       out.list.insert(out.list.end(), d->list.begin(), d->list.end());
     } else if (d->kind == Datum::Kind::text) {
@@ -67,10 +68,13 @@ Evaluated evaluate(const Expression& e, const Scope& scope, const Bindings& bind
       d.real = e.real;
       return d;
     }
-    case Expression::Kind::text: return Datum::of(e.text);
-    case Expression::Kind::flag: return Datum::of(e.flag);
+    case Expression::Kind::text:
+      return Datum::of(e.text);
+    case Expression::Kind::flag:
+      return Datum::of(e.flag);
     case Expression::Kind::none:
-    case Expression::Kind::any: return Datum();
+    case Expression::Kind::any:
+      return Datum();
     case Expression::Kind::value: {
       const auto found = bindings.values.find(e.text);
       if (found == bindings.values.end()) return tl::make_unexpected("%" + e.text + " is not bound");
@@ -82,11 +86,14 @@ Evaluated evaluate(const Expression& e, const Scope& scope, const Bindings& bind
       if (e.field.empty()) return found->second;
       if (!found->second.record) return tl::make_unexpected(e.text + " has no parts");
       const auto field = found->second.record->find(e.field);
-      if (field == found->second.record->end()) return tl::make_unexpected(fmt::format("{} has no part {}", e.text, e.field));
+      if (field == found->second.record->end())
+        return tl::make_unexpected(fmt::format("{} has no part {}", e.text, e.field));
       return field->second;
     }
-    case Expression::Kind::list: return list_of(e, scope, bindings);
-    case Expression::Kind::compare: return compare(e, scope, bindings);
+    case Expression::Kind::list:
+      return list_of(e, scope, bindings);
+    case Expression::Kind::compare:
+      return compare(e, scope, bindings);
     case Expression::Kind::call: {
       const Builtin* builtin = find_builtin(e.text);
       if (!builtin) return tl::make_unexpected("unknown function " + e.text);
@@ -97,7 +104,8 @@ Evaluated evaluate(const Expression& e, const Scope& scope, const Bindings& bind
         arguments.push_back(*std::move(d));
       }
       const int count = static_cast<int>(arguments.size());
-      if (count < builtin->least || count > builtin->most) return tl::make_unexpected(fmt::format("{} takes {}", e.text, builtin->arguments));
+      if (count < builtin->least || count > builtin->most)
+        return tl::make_unexpected(fmt::format("{} takes {}", e.text, builtin->arguments));
       return builtin->call(scope, arguments);
     }
   }
@@ -128,14 +136,20 @@ std::string fill_template(std::string_view text, const Scope& scope, const Bindi
     const std::size_t close = text.find('}', open);
     if (close == std::string_view::npos) return out += text.substr(open);
     const std::string_view inside = text.substr(open + 1, close - open - 1);
-    const bool plausible = !inside.empty() && (std::isalpha(static_cast<unsigned char>(inside[0])) || inside[0] == '%') && inside.find('\n') == std::string_view::npos;
+    const bool plausible = !inside.empty() &&
+                           (std::isalpha(static_cast<unsigned char>(inside[0])) || inside[0] == '%') &&
+                           inside.find('\n') == std::string_view::npos;
     std::optional<std::string> filled;
     if (plausible)
       if (const auto e = parse_expression("", 1, inside))
         if (const auto d = evaluate(*e, scope, bindings)) {
-          if (d->kind == Datum::Kind::value) filled = scope.value(d->value).name;
-          else if (d->kind == Datum::Kind::text) filled = d->text;
-          else if (d->kind == Datum::Kind::number || d->kind == Datum::Kind::list || d->kind == Datum::Kind::flag) filled = text_of(*d);
+          if (d->kind == Datum::Kind::value)
+            filled = scope.value(d->value).name;
+          else if (d->kind == Datum::Kind::text)
+            filled = d->text;
+          else if (d->kind == Datum::Kind::number || d->kind == Datum::Kind::list ||
+                   d->kind == Datum::Kind::flag)
+            filled = text_of(*d);
         }
     out += filled ? *filled : std::string(text.substr(open, close - open + 1));
     text.remove_prefix(close + 1);

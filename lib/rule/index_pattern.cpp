@@ -7,7 +7,8 @@ std::optional<IndexGrid> find_grid(std::span<const double> indices, const Shape&
   const auto depth = static_cast<std::size_t>(shape.back());
   const Shape lattice(shape.begin(), shape.end() - 1);
   const auto points = element_count(lattice);
-  if (depth == 0 || depth > bounds.size() || lattice.size() != depth || !points || *points == 0) return std::nullopt;
+  if (depth == 0 || depth > bounds.size() || lattice.size() != depth || !points || *points == 0)
+    return std::nullopt;
   if (indices.size() != static_cast<std::size_t>(*points) * depth) return std::nullopt;
   IndexGrid grid;
   grid.begin.assign(bounds.size(), 0);
@@ -27,7 +28,8 @@ std::optional<IndexGrid> find_grid(std::span<const double> indices, const Shape&
   Shape at(depth, 0);
   for (std::size_t p = 0; p < static_cast<std::size_t>(*points); ++p) {
     for (std::size_t d = 0; d < depth; ++d)
-      if (indices[p * depth + d] != static_cast<double>(grid.begin[d] + grid.stride[d] * at[d])) return std::nullopt;
+      if (indices[p * depth + d] != static_cast<double>(grid.begin[d] + grid.stride[d] * at[d]))
+        return std::nullopt;
     for (std::size_t d = depth; d-- > 0;) {
       if (++at[d] < lattice[d]) break;
       at[d] = 0;

@@ -12,8 +12,9 @@ struct IndexGrid {
   Shape begin, end, stride;
 };
 
-/// `indices` (row-major, of shape (..., k)) pick, in row order, exactly what begin:end:stride picks from the first k axes of
-/// `bounds`, in which the result has one dimension an index axis; the other axes are whole. Strides are positive.
+/// `indices` (row-major, of shape (..., k)) pick, in row order, exactly what begin:end:stride picks from the
+/// first k axes of `bounds`, in which the result has one dimension an index axis; the other axes are whole.
+/// Strides are positive.
 std::optional<IndexGrid> find_grid(std::span<const double> indices, const Shape& shape, const Shape& bounds);
 
 struct Reflection {

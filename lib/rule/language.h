@@ -12,16 +12,16 @@ namespace md {
 
 struct Expression {
   enum class Kind {
-    number,   ///< 1, 2.5, -inf
-    text,     ///< "i32"
-    flag,     ///< true, false
-    none,     ///< none
-    any,      ///< _ (patterns only)
-    value,    ///< %x
-    name,     ///< a let or an attribute that the pattern captured; g.begin has text "g" and field "begin"
-    list,     ///< [a, b]
-    call,     ///< dim(%x, -1)
-    compare   ///< a == b: text is the operator, two parts
+    number,  ///< 1, 2.5, -inf
+    text,    ///< "i32"
+    flag,    ///< true, false
+    none,    ///< none
+    any,     ///< _ (patterns only)
+    value,   ///< %x
+    name,    ///< a let or an attribute that the pattern captured; g.begin has text "g" and field "begin"
+    list,    ///< [a, b]
+    call,    ///< dim(%x, -1)
+    compare  ///< a == b: text is the operator, two parts
   } kind = Kind::none;
   std::string text, field;
   double number = 0;
@@ -67,9 +67,10 @@ struct RewriteTree {
   int line = 0;
 };
 
-/// Parses and checks a block: unknown operators, attributes, functions and types, unbound values, statements that the root
-/// does not reach, results that the replacement does not give. Errors are path:line.
-Result<RewriteTree> parse_rewrite(const std::string& path, int first_line, std::string_view text, Format format);
+/// Parses and checks a block: unknown operators, attributes, functions and types, unbound values, statements
+/// that the root does not reach, results that the replacement does not give. Errors are path:line.
+Result<RewriteTree> parse_rewrite(const std::string& path, int first_line, std::string_view text,
+                                  Format format);
 /// Parses one expression (the templates of "At the source"). Nothing is checked but the grammar.
 Result<Expression> parse_expression(const std::string& path, int line, std::string_view text);
 

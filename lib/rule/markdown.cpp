@@ -44,7 +44,9 @@ bool is_rule_block(std::string_view info) {
 Result<Page> parse_page(const std::string& path, std::string_view markdown) {
   Page page;
   Lines lines(markdown);
-  const auto prose = [&]() -> std::string& { return page.sections.empty() ? page.lead : page.sections.back().prose; };
+  const auto prose = [&]() -> std::string& {
+    return page.sections.empty() ? page.lead : page.sections.back().prose;
+  };
   while (lines.next()) {
     const std::string_view line = lines.line();
     if (line.starts_with("```")) {
@@ -53,13 +55,17 @@ Result<Page> parse_page(const std::string& path, std::string_view markdown) {
       const std::size_t fence_begin = lines.begin(), text_begin = lines.end();
       bool closed = false;
       while (!closed && lines.next()) closed = trimmed(lines.line()) == "```";
-      if (!closed) return input_error(fmt::format("{}:{}: this ``` block is never closed; end it with a line ```", path, opened));
+      if (!closed)
+        return input_error(
+            fmt::format("{}:{}: this ``` block is never closed; end it with a line ```", path, opened));
       if (is_rule_block(info))
         page.blocks.push_back({info, markdown.substr(text_begin, lines.begin() - text_begin), opened + 1});
       else
         prose() += markdown.substr(fence_begin, lines.end() - fence_begin);
     } else if (line.starts_with("# ")) {
-      if (page.title_line) return input_error(fmt::format("{}:{}: a second title; a page has one \"# ID name\"", path, lines.number()));
+      if (page.title_line)
+        return input_error(
+            fmt::format("{}:{}: a second title; a page has one \"# ID name\"", path, lines.number()));
       page.title = trimmed(line.substr(2));
       page.title_line = lines.number();
     } else if (line.starts_with("## ")) {
@@ -68,7 +74,8 @@ Result<Page> parse_page(const std::string& path, std::string_view markdown) {
       prose() += line;
     }
   }
-  if (!page.title_line) return input_error(fmt::format("{}:1: expected a title \"# ID name-of-the-bad-pattern\"", path));
+  if (!page.title_line)
+    return input_error(fmt::format("{}:1: expected a title \"# ID name-of-the-bad-pattern\"", path));
   page.lead = trimmed(page.lead);
   for (Section& section : page.sections) section.prose = std::string(trimmed(section.prose));
   return page;

@@ -31,7 +31,8 @@ struct Page {
 /// True for the info strings that hold data of the rule, by their first word.
 bool is_rule_block(std::string_view info);
 
-/// The text of the blocks points into `markdown`. Errors (path:line): no title, two titles, a fence that is never closed.
+/// The text of the blocks points into `markdown`. Errors (path:line): no title, two titles, a fence that is
+/// never closed.
 Result<Page> parse_page(const std::string& path, std::string_view markdown);
 
 }  // namespace md

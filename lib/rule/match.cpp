@@ -37,7 +37,8 @@ class Matcher {
     const Node& node = graph_.node(goal.node);
     if (node.op != s.op || (!s.custom.empty() && node.custom != s.custom)) return false;
     if (!attributes(s, node, bindings) || !results(s, node, bindings)) return false;
-    if (std::find(bindings.nodes.begin(), bindings.nodes.end(), goal.node) == bindings.nodes.end()) bindings.nodes.push_back(goal.node);
+    if (std::find(bindings.nodes.begin(), bindings.nodes.end(), goal.node) == bindings.nodes.end())
+      bindings.nodes.push_back(goal.node);
     const OpSpec* spec = find_op(tree_.format, node.op);
     const bool swap = spec && spec->commutative && s.operands.size() == 2 && node.inputs.size() == 2;
     const Bindings before = swap ? bindings : Bindings();
@@ -47,8 +48,10 @@ class Matcher {
     return operands(s, node, true, goals, bindings);
   }
 
-  bool operands(const Statement& s, const Node& node, bool swapped, std::vector<Goal> goals, Bindings& bindings) {
-    const bool by_name = std::any_of(s.operand_names.begin(), s.operand_names.end(), [](const std::string& n) { return !n.empty(); });
+  bool operands(const Statement& s, const Node& node, bool swapped, std::vector<Goal> goals,
+                Bindings& bindings) {
+    const bool by_name = std::any_of(s.operand_names.begin(), s.operand_names.end(),
+                                     [](const std::string& n) { return !n.empty(); });
     // Operands that the pattern does not have must be absent in the node.
     if (!by_name)
       for (std::size_t i = s.operands.size(); i < node.inputs.size(); ++i)
@@ -70,14 +73,19 @@ class Matcher {
 
   bool operand(const Expression& pattern, ValueId actual, std::vector<Goal>& goals, Bindings& bindings) {
     switch (pattern.kind) {
-      case Expression::Kind::any: return true;
-      case Expression::Kind::none: return actual == none_id;
+      case Expression::Kind::any:
+        return true;
+      case Expression::Kind::none:
+        return actual == none_id;
       case Expression::Kind::number: {
         const auto numbers = constant_numbers(graph_, actual);
-        return numbers && !numbers->empty() && std::all_of(numbers->begin(), numbers->end(), [&](double v) { return v == pattern.number; });
+        return numbers && !numbers->empty() &&
+               std::all_of(numbers->begin(), numbers->end(), [&](double v) { return v == pattern.number; });
       }
-      case Expression::Kind::value: break;
-      default: return false;
+      case Expression::Kind::value:
+        break;
+      default:
+        return false;
     }
     if (actual == none_id) return false;
     const auto [known, is_new] = bindings.values.emplace(pattern.text, actual);
@@ -109,19 +117,23 @@ class Matcher {
     for (const auto& [key, pattern] : s.attributes)
       if (!attribute(key, pattern, spec ? spec->find(key) : nullptr, node, bindings)) return false;
     const auto mentioned = [&](std::string_view key) {
-      return std::any_of(s.attributes.begin(), s.attributes.end(), [&](const auto& entry) { return entry.first == key; });
+      return std::any_of(s.attributes.begin(), s.attributes.end(),
+                         [&](const auto& entry) { return entry.first == key; });
     };
     for (const auto& [key, value] : node.attrs) {
       if (mentioned(key) || !bindings.unusual.empty()) continue;
       const AttributeSpec* known = spec ? spec->find(key) : nullptr;
       if (known && (known->ignored || as_datum_equal(known->usual, value))) continue;
       if (spec && !known) continue;  // a field newer than our table says nothing that we know of
-      bindings.unusual = fmt::format("{} has {} = {}, which this rewrite does not cover", node.op, key, print_attribute(value));
+      bindings.unusual = fmt::format("{} has {} = {}, which this rewrite does not cover", node.op, key,
+                                     print_attribute(value));
     }
     return true;
   }
 
-  static bool as_datum_equal(const AttrValue& a, const AttrValue& b) { return same_datum(datum_of(a), datum_of(b)); }
+  static bool as_datum_equal(const AttrValue& a, const AttrValue& b) {
+    return same_datum(datum_of(a), datum_of(b));
+  }
 
   static Datum datum_of(const AttrValue& value) {
     struct Visitor {
@@ -131,7 +143,9 @@ class Matcher {
       Datum operator()(double v) const { return real(Datum::of(static_cast<double>(v))); }
       Datum operator()(const std::string& v) const { return Datum::of(v); }
       Datum operator()(const EnumValue& v) const { return Datum::of(v.name); }
-      Datum operator()(const std::vector<std::int64_t>& v) const { return Datum::of(std::vector<double>(v.begin(), v.end())); }
+      Datum operator()(const std::vector<std::int64_t>& v) const {
+        return Datum::of(std::vector<double>(v.begin(), v.end()));
+      }
       Datum operator()(const std::vector<double>& v) const { return real(Datum::of(v)); }
       Datum operator()(const std::vector<std::string>& v) const {
         Datum d = Datum::of(std::vector<double>());
@@ -147,20 +161,23 @@ class Matcher {
     return std::visit(Visitor{}, value);
   }
 
-  bool attribute(const std::string& key, const Expression& pattern, const AttributeSpec* spec, const Node& node, Bindings& bindings) const {
+  bool attribute(const std::string& key, const Expression& pattern, const AttributeSpec* spec,
+                 const Node& node, Bindings& bindings) const {
     if (pattern.kind == Expression::Kind::any) return true;
     const AttrValue* actual = attribute_or_usual(tree_.format, node, key);
     if (!actual) return pattern.kind == Expression::Kind::none;
     Datum value = datum_of(*actual);
     if (pattern.kind == Expression::Kind::name) {
-      if (spec && spec->enumeration && spec->enumeration->find(pattern.text)) return value.text == pattern.text;
+      if (spec && spec->enumeration && spec->enumeration->find(pattern.text))
+        return value.text == pattern.text;
       const auto [known, is_new] = bindings.names.emplace(pattern.text, value);
       return is_new || same_datum(known->second, value);
     }
     const Scope scope{graph_};
     const auto wanted = evaluate(pattern, scope, bindings);
     if (!wanted) return false;
-    if (value.kind == Datum::Kind::flag && wanted->kind == Datum::Kind::number) value = Datum::of(value.flag ? 1.0 : 0.0);
+    if (value.kind == Datum::Kind::flag && wanted->kind == Datum::Kind::number)
+      value = Datum::of(value.flag ? 1.0 : 0.0);
     return same_datum(*wanted, value);
   }
 
@@ -169,17 +186,20 @@ class Matcher {
 };
 
 /// A reason when a value inside the pattern is seen from outside of it.
-std::optional<std::string> seen_from_outside(const RewriteTree& tree, std::size_t root, const Graph& graph, const Bindings& bindings) {
+std::optional<std::string> seen_from_outside(const RewriteTree& tree, std::size_t root, const Graph& graph,
+                                             const Bindings& bindings) {
   for (std::size_t i = 0; i < tree.match.size(); ++i) {
     if (i == root || tree.match[i].kind != Item::Kind::statement) continue;
     for (const std::string& name : tree.match[i].statement.results) {
       const auto found = bindings.values.find(name);
       if (found == bindings.values.end()) continue;
       const ValueId id = found->second;
-      if (graph.is_output(id)) return fmt::format("%{} (\"{}\") is also an output of the graph", name, graph.value(id).name);
+      if (graph.is_output(id))
+        return fmt::format("%{} (\"{}\") is also an output of the graph", name, graph.value(id).name);
       for (const Use& use : graph.uses(id))
         if (std::find(bindings.nodes.begin(), bindings.nodes.end(), use.node) == bindings.nodes.end())
-          return fmt::format("%{} (\"{}\") is also read by {} elsewhere", name, graph.value(id).name, graph.node(use.node).op);
+          return fmt::format("%{} (\"{}\") is also read by {} elsewhere", name, graph.value(id).name,
+                             graph.node(use.node).op);
     }
   }
   return std::nullopt;
@@ -187,7 +207,10 @@ std::optional<std::string> seen_from_outside(const RewriteTree& tree, std::size_
 
 }  // namespace
 
-std::optional<Bindings> match_structure(const RewriteTree& tree, std::size_t root, const Graph& graph, NodeId node) { return Matcher(tree, graph).at(root, node); }
+std::optional<Bindings> match_structure(const RewriteTree& tree, std::size_t root, const Graph& graph,
+                                        NodeId node) {
+  return Matcher(tree, graph).at(root, node);
+}
 
 Rewrite::Rewrite(RewriteTree tree) : tree_(std::move(tree)) {
   for (std::size_t i = 0; i < tree_.match.size(); ++i)
@@ -205,7 +228,8 @@ std::vector<Rewrite::Site> Rewrite::run(const DetectContext& context) const {
     site.root = id;
     site.bindings = *std::move(bindings);
     const Scope scope{context.graph};
-    std::optional<std::string> reason = site.bindings.unusual.empty() ? std::nullopt : std::optional(site.bindings.unusual);
+    std::optional<std::string> reason =
+        site.bindings.unusual.empty() ? std::nullopt : std::optional(site.bindings.unusual);
     for (const Item& item : tree_.match) {
       if (reason || item.kind == Item::Kind::statement) continue;
       if (item.kind == Item::Kind::where) {
@@ -223,8 +247,10 @@ std::vector<Rewrite::Site> Rewrite::run(const DetectContext& context) const {
     } else {
       for (const Replacement& replacement : tree_.replacements) {
         auto patch = build_replacement(tree_, replacement, context, site.bindings);
-        if (patch) site.fixes.push_back({*std::move(patch), Exactness::exact, false, ""});
-        else if (site.reason.empty()) site.reason = patch.error();
+        if (patch)
+          site.fixes.push_back({*std::move(patch), Exactness::exact, false, ""});
+        else if (site.reason.empty())
+          site.reason = patch.error();
       }
       site.outcome = site.fixes.empty() ? Site::Outcome::declines : Site::Outcome::fires;
     }

@@ -19,8 +19,10 @@ int columns(std::string_view text) {
 std::string plain(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i, 2) == "**") ++i;
-    else if (text[i] != '`') out += text[i];
+    if (text.substr(i, 2) == "**")
+      ++i;
+    else if (text[i] != '`')
+      out += text[i];
   }
   return out;
 }
@@ -41,7 +43,8 @@ class ProseWriter {
       if (!out_.empty() && !out_.ends_with("\n\n")) out_ += '\n';
     } else if (fenced_ || text[0] == '|' || (blanks >= 4 && paragraph_.empty())) {
       flush();
-      out_ += std::string(static_cast<std::size_t>(indent_ + (fenced_ ? 4 : 0)), ' ') + std::string(text) + '\n';
+      out_ +=
+          std::string(static_cast<std::size_t>(indent_ + (fenced_ ? 4 : 0)), ' ') + std::string(text) + '\n';
     } else {
       text.remove_prefix(blanks);
       const bool item = text.starts_with("- ") || text.starts_with("* ");
@@ -103,7 +106,8 @@ class PageWriter {
 
   std::string write() {
     out_ = bold(fmt::format("{} {}", rule_.id, rule_.name)) + fmt::format("   [{}]\n", consequence());
-    constexpr std::array<const char*, 5> order = {"What it means", "Why it happens", "What the fix does", "When it is not safe", "At the source"};
+    constexpr std::array<const char*, 5> order = {"What it means", "Why it happens", "What the fix does",
+                                                  "When it is not safe", "At the source"};
     for (const char* heading : order) section(heading);
     for (const auto& [heading, prose] : rule_.sections) {
       bool known = false;
@@ -115,14 +119,20 @@ class PageWriter {
   }
 
  private:
-  std::string bold(const std::string& text) const { return style_.color ? "\033[1m" + text + "\033[0m" : text; }
+  std::string bold(const std::string& text) const {
+    return style_.color ? "\033[1m" + text + "\033[0m" : text;
+  }
 
   std::string_view consequence() const {
     switch (rule_.severity) {
-      case Severity::fatal: return "fatal: does not compile";
-      case Severity::silent: return "silent: runs, wrong result";
-      case Severity::perf: return "perf: slow, or falls back to the CPU";
-      case Severity::note: return "note";
+      case Severity::fatal:
+        return "fatal: does not compile";
+      case Severity::silent:
+        return "silent: runs, wrong result";
+      case Severity::perf:
+        return "perf: slow, or falls back to the CPU";
+      case Severity::note:
+        return "note";
     }
     return "";
   }
@@ -142,7 +152,9 @@ class PageWriter {
   void facts() {
     std::vector<std::string> runtimes, messages;
     for (const RuntimeRange& range : rule_.runtimes) {
-      const std::string versions = range.fails.text().empty() || range.fails.text() == "*" ? "every measured version" : range.fails.text();
+      const std::string versions = range.fails.text().empty() || range.fails.text() == "*"
+                                       ? "every measured version"
+                                       : range.fails.text();
       runtimes.push_back(fmt::format("{}: {}", range.target, versions));
     }
     for (const LogExample& example : rule_.log_examples)

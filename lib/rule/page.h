@@ -12,7 +12,8 @@ struct PageStyle {
 };
 
 std::string render_page(const Rule& rule, const PageStyle& style = {});
-/// Markdown prose (paragraphs, lists, code, **bold**, `code`) as wrapped plain text, each line behind `indent` blanks.
+/// Markdown prose (paragraphs, lists, code, **bold**, `code`) as wrapped plain text, each line behind
+/// `indent` blanks.
 std::string render_prose(std::string_view markdown, int width, int indent);
 
 }  // namespace md

@@ -7,8 +7,8 @@
 
 namespace md {
 
-/// Fills the fields of `rule` from the JSON text that begins at `line` of `path`. Unknown keys, wrong types, unknown
-/// words and signatures that do not compile are errors (path:line).
+/// Fills the fields of `rule` from the JSON text that begins at `line` of `path`. Unknown keys, wrong types,
+/// unknown words and signatures that do not compile are errors (path:line).
 Status read_rule_data(const std::string& path, int line, std::string_view json, Rule& rule);
 
 }  // namespace md

@@ -23,7 +23,8 @@ std::pair<std::string, std::string> split_word(std::string_view text) {
   const std::size_t end = text.find(' ');
   if (end == std::string_view::npos) return {std::string(text), ""};
   const std::size_t rest = text.find_first_not_of(' ', end);
-  return {std::string(text.substr(0, end)), rest == std::string_view::npos ? "" : std::string(text.substr(rest))};
+  return {std::string(text.substr(0, end)),
+          rest == std::string_view::npos ? "" : std::string(text.substr(rest))};
 }
 
 std::string without_line_end(std::string_view text) {
@@ -74,21 +75,26 @@ class RuleParser {
 
   Status read_title(const Page& page) {
     auto [id, rest] = split_word(page.title);
-    if (id != rule_.id) return error(page.title_line, fmt::format("the title says \"{}\" but the rule's id is \"{}\"", id, rule_.id));
+    if (id != rule_.id)
+      return error(page.title_line,
+                   fmt::format("the title says \"{}\" but the rule's id is \"{}\"", id, rule_.id));
     if (rest.empty() || rest.find(' ') != std::string::npos)
-      return error(page.title_line, "the title must be \"# ID name-of-the-bad-pattern\", the name in one word");
+      return error(page.title_line,
+                   "the title must be \"# ID name-of-the-bad-pattern\", the name in one word");
     rule_.name = rest;
     return {};
   }
 
   Status read_sections(const Page& page) {
     for (const Section& section : page.sections) {
-      if (section.prose.empty()) return error(section.line, fmt::format("the section \"{}\" is empty", section.heading));
+      if (section.prose.empty())
+        return error(section.line, fmt::format("the section \"{}\" is empty", section.heading));
       if (!rule_.sections.emplace(section.heading, section.prose).second)
         return error(section.line, fmt::format("the section \"{}\" is there twice", section.heading));
     }
     for (const std::string_view heading : required_sections)
-      if (!rule_.sections.contains(heading)) return error(page.title_line, fmt::format("the page has no section \"## {}\"", heading));
+      if (!rule_.sections.contains(heading))
+        return error(page.title_line, fmt::format("the page has no section \"## {}\"", heading));
     if (rule_.summary.empty()) rule_.summary = first_sentence(rule_.sections.find("What it means")->second);
     return {};
   }
@@ -103,7 +109,8 @@ class RuleParser {
 
   Status read_log(const FencedBlock& block, const std::string& words) {
     if (words != "fires" && words != "declines")
-      return error(block.line - 1, fmt::format("expected \"log fires\" or \"log declines\", not \"log {}\"", words));
+      return error(block.line - 1,
+                   fmt::format("expected \"log fires\" or \"log declines\", not \"log {}\"", words));
     rule_.log_examples.push_back({words == "fires", without_line_end(block.text), block.line});
     return {};
   }
@@ -113,18 +120,22 @@ class RuleParser {
     auto [expectation, options] = split_word(rest);
     const auto format = format_from_name(format_word);
     if (!format || (expectation != "fires" && expectation != "declines"))
-      return error(block.line - 1, fmt::format("expected \"model FORMAT fires|declines [options]\", not \"{}\"", block.info));
-    rule_.model_examples.push_back({*format, expectation == "fires", options, std::string(block.text), block.line});
+      return error(block.line - 1,
+                   fmt::format("expected \"model FORMAT fires|declines [options]\", not \"{}\"", block.info));
+    rule_.model_examples.push_back(
+        {*format, expectation == "fires", options, std::string(block.text), block.line});
     return {};
   }
 
   Status read_rewrite(const FencedBlock& block, const std::string& words) {
     const auto format = format_from_name(words);
-    if (!format) return error(block.line - 1, fmt::format("expected \"rewrite FORMAT\", not \"{}\"", block.info));
+    if (!format)
+      return error(block.line - 1, fmt::format("expected \"rewrite FORMAT\", not \"{}\"", block.info));
     auto tree = parse_rewrite(path_, block.line, block.text, *format);
     if (!tree) return tl::make_unexpected(tree.error());
     rule_.rewrites.push_back(std::make_shared<const Rewrite>(*std::move(tree)));
-    if (std::find(rewrite_formats_.begin(), rewrite_formats_.end(), *format) == rewrite_formats_.end()) rewrite_formats_.push_back(*format);
+    if (std::find(rewrite_formats_.begin(), rewrite_formats_.end(), *format) == rewrite_formats_.end())
+      rewrite_formats_.push_back(*format);
     return {};
   }
 
@@ -132,17 +143,24 @@ class RuleParser {
     for (const DetectorEntry& entry : detector_table())
       if (entry.id == rule_.id) rule_.detector = entry.detect;
     if (rule_.needs_detector && !rule_.detector)
-      return error(data_line_, fmt::format("\"detector\": true, but the program has no detector {}; it lives in a file {}-{}.cpp beside the page", rule_.id, rule_.id, rule_.name));
+      return error(data_line_, fmt::format("\"detector\": true, but the program has no detector {}; it lives "
+                                           "in a file {}-{}.cpp beside the page",
+                                           rule_.id, rule_.id, rule_.name));
     if (rule_.formats.empty()) rule_.formats = rewrite_formats_;
     if (rule_.log.empty() && !rule_.graph && rule_.symptom.empty())
-      return error(data_line_, "nothing triggers this rule: give it \"log\" signatures, \"graph\": true or a \"symptom\"");
+      return error(
+          data_line_,
+          "nothing triggers this rule: give it \"log\" signatures, \"graph\": true or a \"symptom\"");
     const auto has = [](const auto& examples, bool fires) {
       return std::any_of(examples.begin(), examples.end(), [&](const auto& e) { return e.fires == fires; });
     };
     if (!rule_.log.empty() && !has(rule_.log_examples, true))
       return error(data_line_, "the rule has \"log\" signatures but no ```log fires block");
-    if (rule_.no_model_example.empty() && (!has(rule_.model_examples, true) || !has(rule_.model_examples, false)))
-      return error(data_line_, "the page needs a ```model FORMAT fires and a ```model FORMAT declines block (or \"no_model_example\": \"why\")");
+    if (rule_.no_model_example.empty() &&
+        (!has(rule_.model_examples, true) || !has(rule_.model_examples, false)))
+      return error(data_line_,
+                   "the page needs a ```model FORMAT fires and a ```model FORMAT declines block (or "
+                   "\"no_model_example\": \"why\")");
     return {};
   }
 
@@ -161,10 +179,14 @@ class RuleParser {
 
 std::string_view name(Severity severity) {
   switch (severity) {
-    case Severity::note: return "note";
-    case Severity::perf: return "perf";
-    case Severity::silent: return "silent";
-    case Severity::fatal: return "fatal";
+    case Severity::note:
+      return "note";
+    case Severity::perf:
+      return "perf";
+    case Severity::silent:
+      return "silent";
+    case Severity::fatal:
+      return "fatal";
   }
   return "";
 }
@@ -181,6 +203,8 @@ bool Rule::applies_to(std::string_view target, const Version& version) const {
   });
 }
 
-Result<Rule> parse_rule(const std::string& path, std::string_view markdown) { return RuleParser(path, markdown).parse(); }
+Result<Rule> parse_rule(const std::string& path, std::string_view markdown) {
+  return RuleParser(path, markdown).parse();
+}
 
 }  // namespace md

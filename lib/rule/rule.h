@@ -1,5 +1,5 @@
-// A rule: one Markdown file under rules/. Prose is its documentation, a JSON block its data, rewrite blocks its patterns
-// and replacements, model and log blocks its own tests.
+// A rule: one Markdown file under rules/. Prose is its documentation, a JSON block its data, rewrite blocks
+// its patterns and replacements, model and log blocks its own tests.
 #pragma once
 #include <map>
 #include <memory>
@@ -32,7 +32,7 @@ struct LogExample {
 /// A model block: text of a graph and what the rule is expected to do with it.
 struct ModelExample {
   Format format = Format::tflite;
-  bool fires = true;  ///< a site is found (matched or advice); else nothing may match
+  bool fires = true;    ///< a site is found (matched or advice); else nothing may match
   std::string options;  ///< the words after fires/declines in the fence line, see examples.h
   std::string text;
   int line = 0;
@@ -51,10 +51,11 @@ struct Rule {
   Exactness exactness = Exactness::exact;
   std::vector<std::string> references, aliases, docs;
   std::string fixed_by, setting;
-  std::vector<Format> formats;         ///< formats it looks at; empty: from its rewrite blocks, else all
-  std::string summary;                 ///< one sentence for findings
-  std::map<std::string, std::string, std::less<>> sections;  ///< heading -> prose ("What it means", "At the source", ...)
-  std::string markdown;                ///< the whole page
+  std::vector<Format> formats;  ///< formats it looks at; empty: from its rewrite blocks, else all
+  std::string summary;          ///< one sentence for findings
+  std::map<std::string, std::string, std::less<>>
+      sections;          ///< heading -> prose ("What it means", "At the source", ...)
+  std::string markdown;  ///< the whole page
   std::vector<std::shared_ptr<const Rewrite>> rewrites;
   bool needs_detector = false;  ///< the page says "detector": true
   Detector detector = nullptr;
@@ -63,8 +64,8 @@ struct Rule {
   std::vector<ModelExample> model_examples;
 
   bool looks_at(Format format) const;  ///< `formats`, else those of its rewrite blocks, else every format
-  /// True when the rule's fault exists on this target (name matches, version in range; no runtimes: always). A target
-  /// with a fallback counts as the one without: "litert-gpu+cpu" is "litert-gpu".
+  /// True when the rule's fault exists on this target (name matches, version in range; no runtimes: always).
+  /// A target with a fallback counts as the one without: "litert-gpu+cpu" is "litert-gpu".
   bool applies_to(std::string_view target, const Version& version) const;
 };
 
@@ -88,13 +89,15 @@ class RuleBook {
   std::vector<Rule> rules_;
 };
 
-/// Signatures that hit a log example of another rule that the other rule claims as its own; each text is file:line and what
-/// to do. Quadratic in the number of rules: for `rules test` and the tests, not for each start.
+/// Signatures that hit a log example of another rule that the other rule claims as its own; each text is
+/// file:line and what to do. Quadratic in the number of rules: for `rules test` and the tests, not for each
+/// start.
 std::vector<std::string> overlapping_signatures(const std::vector<Rule>& rules);
 
-/// Runs the rule's detector and its rewrite blocks over one graph. A rule with log signatures also returns the sites that
-/// it declines (the caller shows those that the log or the target complains about); a rule without (a silent fault) returns a
-/// declined site only when its pattern and all conditions of `match` hold, since nothing else says that the fault is there.
+/// Runs the rule's detector and its rewrite blocks over one graph. A rule with log signatures also returns
+/// the sites that it declines (the caller shows those that the log or the target complains about); a rule
+/// without (a silent fault) returns a declined site only when its pattern and all conditions of `match` hold,
+/// since nothing else says that the fault is there.
 std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& context);
 
 }  // namespace md

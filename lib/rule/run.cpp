@@ -11,13 +11,15 @@ namespace {
 
 DetectResult result_of(const Rule& rule, Rewrite::Site site, const DetectContext& context) {
   DetectResult result;
-  result.state = site.outcome == Rewrite::Site::Outcome::fires ? DetectResult::State::matched : DetectResult::State::declined;
+  result.state = site.outcome == Rewrite::Site::Outcome::fires ? DetectResult::State::matched
+                                                               : DetectResult::State::declined;
   result.nodes = site.bindings.nodes;
   const Node& root = context.graph.node(site.root);
   result.value = root.outputs.empty() ? none_id : root.outputs.front();
   result.reason = std::move(site.reason);
   const auto section = rule.sections.find("At the source");
-  if (section != rule.sections.end()) result.at_source = fill_template(section->second, Scope{context.graph}, site.bindings);
+  if (section != rule.sections.end())
+    result.at_source = fill_template(section->second, Scope{context.graph}, site.bindings);
   for (ProposedFix& fix : site.fixes) {
     fix.exactness = rule.exactness;
     fix.unsafe = rule.applicability == "unsafe";
@@ -28,10 +30,13 @@ DetectResult result_of(const Rule& rule, Rewrite::Site site, const DetectContext
 }
 
 /// Firing beats declining beats a false condition; among equals the earlier block stays.
-bool better(const Rewrite::Site& a, const Rewrite::Site& b) { return static_cast<int>(a.outcome) < static_cast<int>(b.outcome); }
+bool better(const Rewrite::Site& a, const Rewrite::Site& b) {
+  return static_cast<int>(a.outcome) < static_cast<int>(b.outcome);
+}
 static_assert(static_cast<int>(Rewrite::Site::Outcome::fires) == 0);
 
-/// The sites of all rewrite blocks, one a root whatever number of blocks matches it, in execution order of the first.
+/// The sites of all rewrite blocks, one a root whatever number of blocks matches it, in execution order of
+/// the first.
 std::vector<Rewrite::Site> rewrite_sites(const Rule& rule, const DetectContext& context) {
   std::vector<Rewrite::Site> sites;
   std::map<NodeId, std::size_t> at;
@@ -39,8 +44,10 @@ std::vector<Rewrite::Site> rewrite_sites(const Rule& rule, const DetectContext& 
     if (rewrite->format() != context.model.format) continue;
     for (Rewrite::Site& site : rewrite->run(context)) {
       const auto [known, is_new] = at.emplace(site.root, sites.size());
-      if (is_new) sites.push_back(std::move(site));
-      else if (better(site, sites[known->second])) sites[known->second] = std::move(site);
+      if (is_new)
+        sites.push_back(std::move(site));
+      else if (better(site, sites[known->second]))
+        sites[known->second] = std::move(site);
     }
   }
   return sites;
@@ -66,8 +73,10 @@ std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& contex
     }
     // The page's rewrites are the better answer where they fit; the detector's fixes come behind them.
     DetectResult& result = results[known->second];
-    if (result.state != DetectResult::State::matched) result = std::move(found);
-    else std::move(found.fixes.begin(), found.fixes.end(), std::back_inserter(result.fixes));
+    if (result.state != DetectResult::State::matched)
+      result = std::move(found);
+    else
+      std::move(found.fixes.begin(), found.fixes.end(), std::back_inserter(result.fixes));
   }
   return results;
 }

@@ -13,22 +13,28 @@ constexpr int newest_supported = 3;
 /// The activation as an operator; "" when there is none, nullopt when no operator does the same.
 std::optional<std::string> operator_for(std::string_view activation) {
   if (activation.empty() || activation == "NONE") return "";
-  if (activation == "RELU" || activation == "RELU6" || activation == "RELU_N1_TO_1" || activation == "TANH") return std::string(activation);
+  if (activation == "RELU" || activation == "RELU6" || activation == "RELU_N1_TO_1" || activation == "TANH")
+    return std::string(activation);
   return std::nullopt;
 }
 
-bool is_quantized(const Value& value) { return value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype); }
+bool is_quantized(const Value& value) {
+  return value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype);
+}
 
 Patch split(const DetectContext& context, NodeId id, const std::string& activation, int version) {
   const Node& node = context.graph.node(id);
   PatchBuilder builder(context.graph, context.graph_index,
-                       activation.empty() ? fmt::format("operator version {}", version) : fmt::format("{} behind the convolution, version {}", activation, version));
+                       activation.empty()
+                           ? fmt::format("operator version {}", version)
+                           : fmt::format("{} behind the convolution, version {}", activation, version));
   NodeChange change;
   change.node = id;
   change.version = version;
   if (!activation.empty()) {
     const Value& result = context.graph.value(node.outputs[0]);
-    const ValueId raw = builder.add_value(result.name + "/conv", result.dtype, result.shape, result.quantization);
+    const ValueId raw =
+        builder.add_value(result.name + "/conv", result.dtype, result.shape, result.quantization);
     change.set_attrs.set("fused_activation_function", EnumValue{0, "NONE"});
     change.outputs.emplace_back(0, raw);
     builder.add_node(activation, {raw}, {node.outputs[0]});
@@ -48,7 +54,9 @@ std::vector<DetectResult> LRT007(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     const std::string_view fused = node.attrs.text("fused_activation_function");
-    result.message = fmt::format("TRANSPOSE_CONV has version {}{}", node.version, fused.empty() || fused == "NONE" ? "" : fmt::format(" because of its fused {}", fused));
+    result.message =
+        fmt::format("TRANSPOSE_CONV has version {}{}", node.version,
+                    fused.empty() || fused == "NONE" ? "" : fmt::format(" because of its fused {}", fused));
     Node plain = node;
     plain.attrs.set("fused_activation_function", EnumValue{0, "NONE"});
     const int version = minimal_operator_version(context.graph, plain);

@@ -1,4 +1,5 @@
-// BROADCAST_TO of what depends on constants alone: stored, or left out where every reader broadcasts by itself.
+// BROADCAST_TO of what depends on constants alone: stored, or left out where every reader broadcasts by
+// itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace md {
 namespace {
 
-constexpr std::int64_t large = std::int64_t{1} << 20;  // bytes of one stored constant before leaving it out is better
+constexpr std::int64_t large = std::int64_t{1}
+                               << 20;  // bytes of one stored constant before leaving it out is better
 
 std::int64_t bytes_of(const Value& value) {
   const auto count = element_count(value.shape);
@@ -26,7 +28,8 @@ bool readers_broadcast(const Graph& graph, ValueId small, ValueId expanded) {
   for (const Use& use : graph.uses(expanded)) {
     const Node& reader = graph.node(use.node);
     const OpSpec* spec = find_op(Format::tflite, reader.op);
-    if (!spec || !(spec->binary || spec->compare) || reader.inputs.size() != 2 || reader.outputs.size() != 1) return false;
+    if (!spec || !(spec->binary || spec->compare) || reader.inputs.size() != 2 || reader.outputs.size() != 1)
+      return false;
     const ValueId other = reader.inputs[use.operand == 0 ? 1 : 0];
     const auto shape = broadcast_shape(graph.value(other).shape, graph.value(small).shape);
     if (shape != graph.value(reader.outputs[0]).shape) return false;
@@ -37,7 +40,8 @@ bool readers_broadcast(const Graph& graph, ValueId small, ValueId expanded) {
 Patch leave_out(const DetectContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
   PatchBuilder builder(context.graph, context.graph_index, "BROADCAST_TO left out: its readers broadcast");
-  for (const Use& use : context.graph.uses(node.outputs[0])) builder.rewire(use.node, use.operand, node.inputs[0]);
+  for (const Use& use : context.graph.uses(node.outputs[0]))
+    builder.rewire(use.node, use.operand, node.inputs[0]);
   builder.remove(id);
   remove_dead(context.graph, builder.patch());
   return builder.take();
@@ -55,7 +59,8 @@ DetectResult at(const DetectContext& context, const ConstantRegion& region, Node
   if (stored) result.fixes.push_back({*std::move(stored), Exactness::exact, false, ""});
   if (readers_broadcast(context.graph, node.inputs[0], node.outputs[0])) {
     const bool first = bytes_of(value) > large;
-    result.fixes.insert(first ? result.fixes.begin() : result.fixes.end(), {leave_out(context, id), Exactness::exact, false, ""});
+    result.fixes.insert(first ? result.fixes.begin() : result.fixes.end(),
+                        {leave_out(context, id), Exactness::exact, false, ""});
   }
   if (result.fixes.empty()) {
     result.state = DetectResult::State::declined;
@@ -69,7 +74,8 @@ DetectResult at(const DetectContext& context, const ConstantRegion& region, Node
 std::vector<DetectResult> LRT011(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const ConstantRegion& region : constant_regions(context.graph)) {
-    const auto expands = std::find_if(region.nodes.begin(), region.nodes.end(), [&](NodeId id) { return context.graph.node(id).op == "BROADCAST_TO"; });
+    const auto expands = std::find_if(region.nodes.begin(), region.nodes.end(),
+                                      [&](NodeId id) { return context.graph.node(id).op == "BROADCAST_TO"; });
     if (expands != region.nodes.end()) results.push_back(at(context, region, *expands));
   }
   return results;

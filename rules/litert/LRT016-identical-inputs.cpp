@@ -1,5 +1,5 @@
-// Two identical operands: one of them through a same-shape RESHAPE. The better answer for a softmax over one element is
-// in the page's rewrite blocks.
+// Two identical operands: one of them through a same-shape RESHAPE. The better answer for a softmax over one
+// element is in the page's rewrite blocks.
 #include <algorithm>
 #include <array>
 
@@ -12,8 +12,9 @@ namespace {
 
 /// The operators that check for it (ADD, MUL and CONCATENATION take identical operands).
 constexpr std::array<std::string_view, 18> checked = {
-    "DIV", "SUB", "POW", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "FLOOR_DIV", "FLOOR_MOD", "ATAN2",
-    "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR", "RIGHT_SHIFT"};
+    "DIV",        "SUB",       "POW",           "MAXIMUM",     "MINIMUM",    "SQUARED_DIFFERENCE",
+    "FLOOR_DIV",  "FLOOR_MOD", "ATAN2",         "EQUAL",       "NOT_EQUAL",  "LESS",
+    "LESS_EQUAL", "GREATER",   "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR", "RIGHT_SHIFT"};
 
 Patch copy_one_operand(const DetectContext& context, NodeId id) {
   PatchBuilder builder(context.graph, context.graph_index, "one operand through a RESHAPE to its own shape");

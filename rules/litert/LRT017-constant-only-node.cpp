@@ -13,9 +13,12 @@ std::vector<DetectResult> LRT017(const DetectContext& context) {
     result.nodes = region.nodes;
     result.value = region.results.empty() ? none_id : region.results.front();
     const Node& last = context.graph.node(region.nodes.back());
-    result.message = region.nodes.size() == 1 ? fmt::format("{} has only constant operands", last.op)
-                                              : fmt::format("{} operators up to {} compute from constants alone", region.nodes.size(), last.op);
-    auto patch = fold_region(context.model, context.graph_index, region, fmt::format("{} operator(s) folded to constants", region.nodes.size()));
+    result.message =
+        region.nodes.size() == 1
+            ? fmt::format("{} has only constant operands", last.op)
+            : fmt::format("{} operators up to {} compute from constants alone", region.nodes.size(), last.op);
+    auto patch = fold_region(context.model, context.graph_index, region,
+                             fmt::format("{} operator(s) folded to constants", region.nodes.size()));
     if (patch) {
       result.fixes.push_back({*std::move(patch), Exactness::rounding, false, ""});
     } else {
