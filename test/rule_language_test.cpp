@@ -1,5 +1,6 @@
 // The rule language: what it matches, what it declines and why, what it refuses to load.
 #include <chrono>
+#include <random>
 
 #include "lib/edit/apply.h"
 #include "lib/graph/text.h"
@@ -299,4 +300,26 @@ TEST_CASE("a page reads as text in a terminal", "[rule]") {
   CHECK(text.find("RELU_0_TO_1") == std::string::npos);
   CHECK(render_prose("one two three four\n- a `b` **c**\n  d\n\n    code  stays\n", 12, 2) ==
         "  one two\n  three four\n  - a b c d\n\n      code  stays\n");
+}
+
+TEST_CASE("no page makes the reader crash", "[rule]") {
+  const std::string good = page(
+      R"({ "id": "TST001", "severity": "fatal", "log": ["something {x:word} fails here"], "references": ["https://x"] })",
+      block + examples + "```log fires\nsomething a fails here\n```\n");
+  REQUIRE(page_error(good) == "");
+  std::mt19937 random(5);
+  for (int i = 0; i < 4000; ++i) {
+    std::string text = good;
+    for (int k = 1 + static_cast<int>(random() % 3); k > 0; --k) {
+      const std::size_t at = random() % text.size();
+      if (random() % 4 == 0)
+        text.erase(at, random() % 40);
+      else
+        text[at] = "%[](){}=,:\"_`#\n\\1.-a"[random() % 21];
+      if (text.empty()) text = "#";
+    }
+    (void)parse_rule("p.md", text);
+  }
+  CHECK(load_error("match { %y = RELU(%x) where " + std::string(5000, '(')).find("nested too deeply") !=
+        std::string::npos);
 }
