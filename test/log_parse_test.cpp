@@ -173,6 +173,18 @@ TEST_CASE("an operator line without its header is a failure", "[log]") {
   CHECK(failures("ERROR: Didn't find op for builtin opcode 'STABLEHLO_SORT' version '1'. An older version of this builtin might be supported.\nERROR: Registration failed.\n").size() == 1);
 }
 
+TEST_CASE("lines without a header tell their tool, the classic delegate by its own texts", "[log]") {
+  CHECK(parse("BROADCAST_TO: Operation is not supported.\n").records[0].tool == "litert-gpu");
+  const Log classic = parse("ARG_MAX: Operation is not supported.\nADD: OP is supported, but tensor type/shape isn't compatible.\n");
+  REQUIRE(classic.records.size() == 2);
+  for (const Record& record : classic.records) CHECK(record.tool == "tflite-gpu");
+}
+
+TEST_CASE("a refusal of dynamic sizes is a failure although it is printed as a warning", "[log]") {
+  CHECK(failures("WARNING: Attempting to use a delegate that only supports static-sized tensors with a graph that has dynamic-sized tensors (tensor#-1 is a dynamic-sized tensor).\n"
+                 "ERROR: [./litert/cc/litert_compiled_model.h:1961]\n").size() == 1);
+}
+
 TEST_CASE("hostile logs: binary, invalid UTF-8, long lines, UTF-16", "[log]") {
   const std::string binary("abc\0def", 7);
   const auto refused = parse_log("x.png", Bytes(reinterpret_cast<const std::uint8_t*>(binary.data()), binary.size()));

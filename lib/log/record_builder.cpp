@@ -91,6 +91,17 @@ void RecordBuilder::merge_echoes(std::size_t load) {
   }
 }
 
+/// The classic delegate shares most texts with its successor; some are only its own, and then it wrote the whole list.
+void RecordBuilder::name_classic_delegate() {
+  const auto classic = [](const Entry& entry) {
+    return entry.record.message.find("OP is supported, but tensor type") != std::string::npos ||
+           entry.record.message.find(": Not supported logical op case") != std::string::npos;
+  };
+  if (std::none_of(entries_.begin(), entries_.end(), classic)) return;
+  for (Entry& entry : entries_)
+    if (entry.record.tool == "litert-gpu") entry.record.tool = "tflite-gpu";
+}
+
 Log RecordBuilder::finish(std::string path, bool logcat) {
   Log log;
   log.path = std::move(path);
@@ -100,6 +111,7 @@ Log RecordBuilder::finish(std::string path, bool logcat) {
     if (!last) entries_[index].weight = Weight::none;
   }
   collapse_repeats();
+  name_classic_delegate();
   std::size_t chosen = loads_.empty() ? 0 : loads_.size() - 1;
   bool failed = true;
   Weight least = Weight::cause;

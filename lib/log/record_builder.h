@@ -37,6 +37,7 @@ class RecordBuilder {
  private:
   void merge_echoes(std::size_t load);
   void collapse_repeats();
+  void name_classic_delegate();
   std::vector<Entry> entries_;
   std::vector<LogLoad> loads_;
   std::vector<std::size_t> under_information_;

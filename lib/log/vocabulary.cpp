@@ -103,6 +103,8 @@ std::string_view tool_of(const LogLine& line, const Words& words) {
     const std::string_view by_path = tool_of_path(line.source);
     if (!by_path.empty()) return by_path;
   }
+  // A line of the delegate's list that was copied without its header.
+  if (words.refusal && words.tool.empty() && operator_line(line.text) != std::string_view::npos) return "litert-gpu";
   return words.tool;
 }
 
