@@ -305,7 +305,8 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
     for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
       const Value& to = graph_b.value(graph_b.inputs[input_at[i]]);
       const Tensor& from = sample.inputs[i];
-      inputs_b[input_at[i]] = to.dtype == from.dtype ? from : Tensor::of(to.dtype, from.shape, from.numbers());
+      const Tensor typed = to.dtype == from.dtype ? from : Tensor::of(to.dtype, from.shape, from.numbers());
+      inputs_b[input_at[i]] = under_declared_shape(typed, graph_a.value(graph_a.inputs[i]), to);
     }
     Outputs o;
     auto run_a = evaluate(a, options.graph_a, sample.inputs, plain);
@@ -319,7 +320,8 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
       return result;
     }
     o.a = std::move(*run_a);
-    for (const std::size_t at : output_at) o.b.push_back((*run_b)[at]);
+    for (std::size_t k = 0; k < output_at.size(); ++k)
+      o.b.push_back(under_declared_shape((*run_b)[output_at[k]], graph_b.value(graph_b.outputs[output_at[k]]), graph_a.value(graph_a.outputs[k])));
     if (!identical(o)) {
       if (auto exact = evaluate(a, options.graph_a, sample.inputs, judge)) o.exact = std::move(*exact);
     }

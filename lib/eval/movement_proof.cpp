@@ -151,7 +151,8 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
       for (auto& i : index) i = next++;
       starts.emplace_back(v, next - *count);
       const Tensor tensor = Tensor::of_integers(DType::i64, shape, index);
-      old_run.held()[v] = {tensor, true}, new_run.held()[v] = {tensor, true};
+      old_run.held()[v] = {tensor, true};
+      new_run.held()[v] = {under_declared_shape(tensor, runner.input_value(v), runner.new_graph().value(v)), true};
       proof.dtype = runner.input_value(v).dtype;
     }
     const auto old_done = old_run.run(runner.site().before), new_done = new_run.run(runner.site().after);
@@ -169,8 +170,10 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
       const Held* a = old_run.find(v);
       const Held* b = new_run.find(w);
       if (!a || !b || !same_scale(runner.old_graph().value(v), runner.new_graph().value(w))) return std::nullopt;
-      const auto x = old_run.carrier(*a), y = new_run.carrier(*b);
+      const auto x = old_run.carrier(*a);
+      auto y = new_run.carrier(*b);
       if (!x || !y) return std::nullopt;
+      *y = under_declared_shape(*y, runner.new_graph().value(w), runner.old_graph().value(v));
       const std::string& name = runner.old_graph().value(v).name;
       if (x->shape != y->shape) {
         proof.counterexample = fmt::format("\"{}\" has shape {} before, {} after", name, shape_text(x->shape), shape_text(y->shape));

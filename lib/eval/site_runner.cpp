@@ -75,6 +75,11 @@ Status SiteRunner::prepare() {
   return {};
 }
 
+Tensor under_declared_shape(const Tensor& tensor, const Value& from, const Value& to) {
+  const bool changed = from.shape != to.shape && element_count(to.shape) == static_cast<std::int64_t>(tensor.size());
+  return changed ? tensor.reshaped(to.shape) : tensor;
+}
+
 Result<std::vector<Tensor>> SiteRunner::run_before(const TensorMap& inputs, const EvaluateOptions& options) const {
   TensorMap known = folded_;
   for (const auto& [id, tensor] : inputs) known[id] = tensor;
@@ -93,13 +98,15 @@ Result<std::vector<Tensor>> SiteRunner::run_after(const TensorMap& inputs, const
     const Value& value = new_graph().value(id);
     // An input that the rewrite retypes (bf16 -> f32) holds the same numbers in the new type.
     known[id] = value.dtype == tensor.dtype || value.dtype == DType::unknown ? tensor : Tensor::of(value.dtype, tensor.shape, tensor.numbers());
+    known[id] = under_declared_shape(known[id], input_value(id), value);
   }
   std::vector<ValueId> wanted;
   for (const auto& output : site_.outputs) wanted.push_back(output.second);
   auto tensors = evaluate_nodes(after_, site_.graph, site_.after, std::move(known), wanted, options);
   if (!tensors) return tl::make_unexpected(tensors.error());
   std::vector<Tensor> outputs;
-  for (const ValueId v : wanted) outputs.push_back(tensors->at(v));
+  for (const auto& [old_id, id] : site_.outputs)
+    outputs.push_back(under_declared_shape(tensors->at(id), new_graph().value(id), old_graph().value(old_id)));
   return outputs;
 }
 

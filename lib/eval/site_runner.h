@@ -14,6 +14,9 @@ namespace md {
 /// SCATTER_ND), 0 when it is not used as an index.
 std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, ValueId input);
 
+/// A rewrite may declare an input or output of the model with another shape for the same elements: the tensor as `to` declares it.
+Tensor under_declared_shape(const Tensor& tensor, const Value& from, const Value& to);
+
 class SiteRunner {
  public:
   SiteRunner(const Model& before, const Model& after, const Site& site) : before_(before), after_(after), site_(site) {}

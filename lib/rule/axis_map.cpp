@@ -275,12 +275,12 @@ std::int64_t work_of(const Graph& graph, const LinearSite& site, const std::vect
 }
 
 bool write_maps(TfliteBuilder& build, const LinearSite& site, const std::vector<AxisMap>& maps) {
-  // The value as it is now: its axes in order, each one axis of the source or the rows of a map that was
-  // applied.
+  // The value as it is now: its axes in order, each still one of the source or, once its map was applied, one
+  // of the result.
   struct Axis {
     std::size_t map = 0;
     std::int64_t size = 1;
-    std::size_t source = 0;
+    std::size_t target = 0;
     bool done = false;
   };
   const Shape from = build.shape(site.source), to = build.shape(site.result);
@@ -289,7 +289,7 @@ bool write_maps(TfliteBuilder& build, const LinearSite& site, const std::vector<
   for (std::size_t a = 0; a < from.size(); ++a)
     for (std::size_t m = 0; m < maps.size(); ++m)
       if (std::count(maps[m].from.begin(), maps[m].from.end(), a) != 0)
-        axes.push_back({m, from[a], a, maps[m].identity});
+        axes.push_back({m, from[a], maps[m].to.front(), maps[m].identity});
   ValueId x = site.source;
   const auto sizes = [&] {
     Shape shape;
@@ -331,19 +331,13 @@ bool write_maps(TfliteBuilder& build, const LinearSite& site, const std::vector<
     const ValueId weights = build.floats("interpolation", {map.rows, map.columns}, map.matrix);
     x = build.fully_connected(x, weights, none_id);
     std::erase_if(axes, [&](const Axis& axis) { return axis.map == best; });
-    axes.push_back({best, map.rows, 0, true});
+    for (const std::size_t b : map.to) axes.push_back({best, to[b], b, true});
   }
-  // Into the order of the result. The rows of a map with several axes are in order already, but must stay
-  // neighbours.
-  std::vector<std::size_t> order;
-  for (std::size_t b = 0; b < to.size(); ++b)
-    for (std::size_t i = 0; i < axes.size(); ++i)
-      if (!maps[axes[i].map].to.empty() && maps[axes[i].map].to.front() == b) order.push_back(i);
-  for (const AxisMap& map : maps)
-    for (std::size_t k = 1; k < map.to.size(); ++k)
-      for (std::size_t between = map.to[k - 1] + 1; between < map.to[k]; ++between)
-        if (to[between] != 1) return false;
-  if (order.size() != axes.size()) return false;
+  // Into the order of the result.
+  std::vector<std::size_t> order(axes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t i, std::size_t j) { return axes[i].target < axes[j].target; });
   const auto view = permuted(order);
   return build.move(x, *view, to, site.result) != none_id;
 }

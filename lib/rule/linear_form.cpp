@@ -64,9 +64,9 @@ LinearForms::LinearForms(const Model& model, int graph_index, ValueId source, st
 
 bool LinearForms::is_linear(const Node& node) {
   static const std::set<std::string, std::less<>> names = {
-      "ADD",   "SUB",           "MUL",           "DIV",         "NEG",         "SUM",
-      "MEAN",  "GATHER_ND",     "TRANSPOSE",     "RESHAPE",     "EXPAND_DIMS", "SQUEEZE",
-      "SLICE", "STRIDED_SLICE", "CONCATENATION", "BROADCAST_TO"};
+      "ADD",   "SUB",           "MUL",           "DIV",          "NEG",         "SUM",
+      "MEAN",  "GATHER_ND",     "TRANSPOSE",     "RESHAPE",      "EXPAND_DIMS", "SQUEEZE",
+      "SLICE", "STRIDED_SLICE", "CONCATENATION", "BROADCAST_TO", "SELECT",      "SELECT_V2"};
   return names.count(node.op) != 0 && node.outputs.size() == 1 && plain(node);
 }
 
@@ -90,6 +90,7 @@ std::optional<Form> LinearForms::of_node(const Node& node, ValueId value, std::i
   if (op == "ADD" || op == "SUB" || op == "MUL" || op == "DIV" || op == "NEG")
     return arithmetic(node, value, element);
   if (op == "SUM" || op == "MEAN") return reduction(node, value, element);
+  if (op == "SELECT" || op == "SELECT_V2") return selection(node, value, element);
   return moved(node, value, element);
 }
 
@@ -116,6 +117,20 @@ std::optional<Form> LinearForms::arithmetic(const Node& node, ValueId value, std
     return x ? std::optional(sum_of({}, *x, node.op == "DIV" ? 1 / number : number)) : std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<Form> LinearForms::selection(const Node& node, ValueId value, std::int64_t element) {
+  const std::vector<double>* condition = node.inputs.size() == 3 ? constant(node.inputs[0]) : nullptr;
+  const Shape index = index_of(element, shape(value));
+  // SELECT with a condition of rank 1 chooses rows.
+  if (!condition || (node.op == "SELECT" && shape(node.inputs[0]) != shape(value))) return std::nullopt;
+  const bool first =
+      (*condition)[static_cast<std::size_t>(broadcast_element(index, shape(node.inputs[0])))] != 0;
+  const ValueId branch = node.inputs[first ? 1 : 2];
+  const std::int64_t at = broadcast_element(index, shape(branch));
+  const std::vector<double>* fixed = constant(branch);
+  if (!fixed) return form(branch, at);
+  return (*fixed)[static_cast<std::size_t>(at)] == 0 ? std::optional(Form{}) : std::nullopt;
 }
 
 std::optional<Form> LinearForms::reduction(const Node& node, ValueId value, std::int64_t element) {

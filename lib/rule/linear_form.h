@@ -33,6 +33,7 @@ class LinearForms {
   const std::vector<double>* constant(ValueId id);
   std::optional<Form> of_node(const Node& node, ValueId value, std::int64_t element);
   std::optional<Form> arithmetic(const Node& node, ValueId value, std::int64_t element);
+  std::optional<Form> selection(const Node& node, ValueId value, std::int64_t element);
   std::optional<Form> reduction(const Node& node, ValueId value, std::int64_t element);
   std::optional<Form> moved(const Node& node, ValueId value, std::int64_t element);
   const Shape& shape(ValueId id) const { return graph_.value(id).shape; }

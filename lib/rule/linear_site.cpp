@@ -18,24 +18,28 @@ class SiteFinder {
   std::optional<LinearSite> find() {
     std::size_t waiting = gathers_.size();
     bool computes = false;
+    std::optional<LinearSite> closed;
     const auto first = std::find(graph_.order.begin(), graph_.order.end(), gathers_.front());
     for (auto it = first; it != graph_.order.end(); ++it) {
       const Node& node = graph_.node(*it);
       const bool is_gather = std::find(gathers_.begin(), gathers_.end(), *it) != gathers_.end();
       if (!is_gather && !reads_open(node)) continue;
-      if (!is_gather && !stays_linear(node)) return std::nullopt;  // something else reads a part
+      if (!is_gather && !stays_linear(node)) return closed;  // something else reads a part
       if (is_gather) --waiting;
-      computes = computes || node.op == "MUL" || node.op == "ADD" || node.op == "SUB";
+      computes = computes || node.op == "MUL" || node.op == "ADD" || node.op == "SUB" ||
+                 node.op.rfind("SELECT", 0) == 0;
       site_.nodes.push_back(*it);
       take(node);
       if (waiting == 0 && computes && open_.size() == 1 && is_closed(open_.begin()->first)) {
         site_.source = source_;
         site_.result = open_.begin()->first;
         site_.gathers = gathers_;
-        return site_;
+        closed = site_;
+        if (graph_.value(site_.result).rank() <= 4)
+          return closed;  // else what follows may end at a lower rank
       }
     }
-    return std::nullopt;
+    return closed;
   }
 
  private:
@@ -83,15 +87,21 @@ void extend_upwards(const Graph& graph, LinearSite& site) {
   }
 }
 
-/// A transpose behind the result that is its only reader belongs to it: the product can be written in that
-/// order.
+/// What follows the result alone belongs to it while the result has more than four axes, and a transpose
+/// behind it too: the product can be written in that order.
 void extend_downwards(const Graph& graph, LinearSite& site) {
-  const auto uses = graph.uses(site.result);
-  if (uses.size() != 1 || graph.is_output(site.result)) return;
-  const Node& reader = graph.node(uses[0].node);
-  if (reader.op != "TRANSPOSE" || !depends_on_constants_only(graph, reader.inputs[1])) return;
-  site.nodes.push_back(uses[0].node);
-  site.result = reader.outputs.front();
+  for (;;) {
+    const auto uses = graph.uses(site.result);
+    if (uses.size() != 1 || graph.is_output(site.result)) return;
+    const Node& reader = graph.node(uses[0].node);
+    const bool wide = graph.value(site.result).rank() > 4;
+    if (!LinearForms::is_linear(reader) || (!wide && reader.op != "TRANSPOSE")) return;
+    for (const ValueId in : reader.inputs)
+      if (in != site.result && !depends_on_constants_only(graph, in)) return;
+    site.nodes.push_back(uses[0].node);
+    site.result = reader.outputs.front();
+    if (!wide) return;
+  }
 }
 
 }  // namespace

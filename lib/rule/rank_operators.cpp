@@ -87,6 +87,7 @@ bool is_element_wise(const std::string& op) {
                                                            "NOT_EQUAL",
                                                            "POW",
                                                            "SELECT_V2",
+                                                           "SELECT",
                                                            "SQUARED_DIFFERENCE",
                                                            "SUB"};
   return names.count(op) != 0;
@@ -132,6 +133,8 @@ bool RankLowering::element_wise(const Node& node) {
   if (on_the_source(node)) return true;
   const ValueId out = node.outputs.front();
   const Shape& whole = shape(out);
+  // SELECT takes a condition of rank 1 as a choice of rows; with the full shape it is element by element.
+  if (node.op == "SELECT" && shape(node.inputs.front()) != whole) return false;
   std::vector<Lazy> operands;
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

@@ -29,15 +29,14 @@ ValueId flat_rows(TfliteBuilder& build, const Graph& graph, ValueId indices, con
   return build.reshape(build.reduce("SUM", scaled, Shape{3}), {count});
 }
 
-ProposedFix gather_rows(const DetectContext& context, NodeId id) {
-  const Graph& graph = context.graph;
+void gather_rows(PatchBuilder& patch, NodeId id, ValueId indices) {
+  const Graph& graph = patch.graph();
   const Node& node = graph.node(id);
   const ValueId data = node.inputs[0], out = node.outputs[0];
   const Shape& whole = graph.value(data).shape;
-  const auto axes = static_cast<std::size_t>(graph.value(node.inputs[1]).shape.back());
-  PatchBuilder patch(graph, context.graph_index, "GATHER with the indices as a 1-D list");
+  const auto axes = static_cast<std::size_t>(graph.value(indices).shape.back());
   TfliteBuilder build(patch);
-  const ValueId rows = flat_rows(build, graph, node.inputs[1], whole);
+  const ValueId rows = flat_rows(build, graph, indices, whole);
   ValueId table = data;
   if (axes > 1 || whole.size() > 4) {
     std::int64_t count = 1, size = 1;
@@ -50,9 +49,6 @@ ProposedFix gather_rows(const DetectContext& context, NodeId id) {
   const ValueId y = build.gather(table, rows, 0, picked == wanted ? out : none_id);
   if (y != out) build.reshape(y, wanted, out);
   patch.remove(id);
-  ProposedFix fix;
-  fix.patch = patch.take();
-  return fix;
 }
 
 /// The values of type int64 that the indices are made from, up to the graph inputs; empty when another value
@@ -72,45 +68,59 @@ std::set<ValueId> int64_cone(const Graph& graph, ValueId indices) {
   return cone;
 }
 
-/// int32 throughout, from the graph input on. nullopt: nothing is int64, or the numbers do not fit.
-std::optional<ProposedFix> as_int32(const DetectContext& context, ValueId indices) {
-  const Graph& graph = context.graph;
-  const std::set<ValueId> cone = int64_cone(graph, indices);
-  if (cone.empty()) return std::nullopt;
-  PatchBuilder patch(graph, context.graph_index, "int32 indices from the model's input on");
-  std::string input;
+/// int32 throughout, from the graph input on. False: the numbers do not fit, or something else reads them.
+bool make_int32(PatchBuilder& patch, const std::set<ValueId>& cone) {
+  const Graph& graph = patch.graph();
   for (const ValueId v : cone) {
     const Value& value = graph.value(v);
-    if (graph.is_input(v)) input = value.name;
-    if (graph.is_output(v)) return std::nullopt;
+    if (graph.is_output(v)) return false;
     ValueChange change;
     change.value = v;
     change.dtype = DType::i32;
     if (value.is_constant()) {
       const auto numbers = decode(value);
-      if (!numbers || std::any_of(numbers->begin(), numbers->end(),
-                                  [](double x) { return x < -2147483648.0 || x > 2147483647.0; }))
-        return std::nullopt;
+      const auto fits = [](double x) { return x >= -2147483648.0 && x <= 2147483647.0; };
+      if (!numbers || !std::all_of(numbers->begin(), numbers->end(), fits)) return false;
       change.constant = Constant::own(encode(DType::i32, value.shape, *numbers));
     }
     patch.change(std::move(change));
     for (const Use& use : graph.uses(v)) {
       const Node& reader = graph.node(use.node);
-      if (reader.op == "CAST" && graph.value(reader.outputs.front()).dtype == DType::i32) {
-        for (const Use& next : graph.uses(reader.outputs.front())) patch.rewire(next.node, next.operand, v);
+      const ValueId out = reader.outputs.front();
+      if (reader.op == "CAST" && graph.value(out).dtype == DType::i32) {
+        if (graph.is_output(out)) return false;
+        for (const Use& next : graph.uses(out)) patch.rewire(next.node, next.operand, v);
         patch.remove(use.node);
-      } else if (cone.count(reader.outputs.front()) == 0 &&
-                 graph.value(reader.outputs.front()).dtype != DType::boolean) {
-        return std::nullopt;
+      } else if (cone.count(out) == 0 && graph.value(out).dtype != DType::boolean) {
+        return false;
       }
     }
   }
+  return true;
+}
+
+std::optional<ProposedFix> fix_of(const DetectContext& context, NodeId id) {
+  const Graph& graph = context.graph;
+  ValueId indices = graph.node(id).inputs[1];
+  const std::set<ValueId> cone = int64_cone(graph, indices);
+  PatchBuilder patch(graph, context.graph_index, "GATHER with the indices as a 1-D list");
   ProposedFix fix;
+  if (!cone.empty()) {
+    if (!make_int32(patch, cone)) return std::nullopt;
+    const NodeId maker = graph.producer(indices);
+    if (maker != none_id && graph.node(maker).op == "CAST" && cone.count(graph.node(maker).inputs[0]) != 0)
+      indices = graph.node(maker).inputs[0];
+    std::erase_if(patch.patch().rewires, [&](const Rewire& r) { return r.node == id; });
+    patch.patch().title = "int32 indices from the model's input on, and GATHER";
+    const auto input = std::find_if(cone.begin(), cone.end(), [&](ValueId v) { return graph.is_input(v); });
+    fix.unsafe = true;
+    fix.unsafe_reason =
+        input == cone.end()
+            ? "assumes that every index fits int32"
+            : fmt::format("the input \"{}\" takes int32 instead of int64 numbers", graph.value(*input).name);
+  }
+  gather_rows(patch, id, indices);
   fix.patch = patch.take();
-  fix.unsafe = true;
-  fix.unsafe_reason = input.empty()
-                          ? "assumes that every index fits int32"
-                          : fmt::format("the input \"{}\" takes int32 instead of int64 numbers", input);
   return fix;
 }
 
@@ -139,10 +149,13 @@ std::vector<DetectResult> LRT004(const DetectContext& context) {
       results.push_back(std::move(found));
       continue;
     }
-    if (auto narrowed = as_int32(context, indices))
-      found.fixes.push_back(std::move(*narrowed));
-    else
-      found.fixes.push_back(gather_rows(context, id));
+    if (auto fix = fix_of(context, id)) {
+      found.fixes.push_back(std::move(*fix));
+    } else {
+      found.state = DetectResult::State::advice;
+      found.reason =
+          "the index is made in int64, which the accelerator does not take, and other results need it so";
+    }
     results.push_back(std::move(found));
   }
   return results;
