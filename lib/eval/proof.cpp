@@ -15,6 +15,7 @@
 namespace md {
 namespace {
 
+constexpr double summed_limit = 1e30;     // |inputs| of rewrites that may reorder sums: near the end of f32 any order may overflow
 constexpr double work_budget = 3e8;       // multiply-adds of one proof: well under a second
 constexpr std::size_t fill_limit = 4096;  // elements of a site that is still run once for each 8-bit value
 constexpr int context_levels[] = {2, 6};  // how far up the graph a rewrite's reasons are looked for
@@ -80,6 +81,7 @@ class Prover {
       proof.note = ready.error().message;
       return proof;
     }
+    if (options_.exactness != Exactness::exact && runner_.reduces()) runner_.limit_magnitude(summed_limit);
     if (site_.inputs.empty()) return once();
     if (auto movement = prove_movement(before_, after_, runner_)) return *movement;
     if (auto all = exhaustive()) return *all;

@@ -141,6 +141,7 @@ Tensor sample(DType dtype, const Shape& shape, std::shared_ptr<const Quantizatio
     auto numbers = float_numbers(shape, count * lanes, recipe, position);
     for (double& v : numbers) {
       v = bounded(v, limits);
+      if (limits.largest > 0 && std::isfinite(v)) v = std::clamp(v, -limits.largest, limits.largest);
       // What fp16 cannot hold becomes its largest number: an infinite input is another recipe.
       if (dtype == DType::f16 && std::isfinite(v)) v = std::clamp(v, -65504.0, 65504.0);
     }

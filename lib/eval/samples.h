@@ -37,6 +37,7 @@ std::vector<Recipe> nonfinite_recipes(std::uint64_t seed);
 struct SampleLimits {
   std::int64_t index_limit = 0;  ///< > 0: integers in [0, limit), some recipes in [-limit, limit)
   double low = 0, high = 0;      ///< low < high: floats in this range
+  double largest = 0;            ///< > 0: finite floats of at most this magnitude
 };
 
 /// One tensor by a recipe; `position` makes different operands differ. Quantized integers cover their stored range.

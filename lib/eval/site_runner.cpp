@@ -129,7 +129,8 @@ bool SiteRunner::has_dynamic_input() const {
 }
 
 std::int64_t SiteRunner::index_limit(ValueId input) const {
-  const std::int64_t a = md::index_limit(old_graph(), site_.before, input), b = md::index_limit(new_graph(), site_.after, input);
+  // What reads the value outside the site counts too: an index that the original refuses need not be considered.
+  const std::int64_t a = md::index_limit(old_graph(), old_graph().order, input), b = md::index_limit(new_graph(), site_.after, input);
   return a && b ? std::min(a, b) : std::max(a, b);
 }
 
@@ -142,6 +143,7 @@ TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_s
     if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) quantization = std::make_shared<const Quantization>(*value.quantization);
     SampleLimits limits;
     limits.index_limit = index_limit(v);
+    limits.largest = largest_;
     inputs[v] = sample(value.dtype, input_shape(v, dynamic_size), std::move(quantization), recipe, position++, limits);
   }
   return inputs;

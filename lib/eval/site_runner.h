@@ -32,6 +32,8 @@ class SiteRunner {
   bool has_dynamic_input() const;
   /// Range of an integer input that is used as an index, 0 when it is not.
   std::int64_t index_limit(ValueId input) const;
+  /// Keeps |floats| of samples at or below this: what only reorders sums may overflow where the original just does not.
+  void limit_magnitude(double largest) { largest_ = largest; }
   /// All inputs by one recipe.
   TensorMap sample_inputs(const Recipe& recipe, std::int64_t dynamic_size) const;
   /// Rough work of one run of both versions, in multiply-adds.
@@ -55,6 +57,7 @@ class SiteRunner {
   const Model& after_;
   const Site& site_;
   TensorMap folded_;
+  double largest_ = 0;
 };
 
 }  // namespace md
