@@ -32,7 +32,10 @@ Stored load(const std::string& name) {
   for (const ValueId v : model.graphs[0].outputs)
     for (const auto& [name_in_signature, value] : model.signatures.at(0).outputs)
       for (const auto& [key, tensor] : *arrays)
-        if (value == v && key == "out_" + name_in_signature) stored.outputs.push_back(tensor);
+        if (value == v && key == "out_" + name_in_signature) {
+          stored.outputs.push_back(tensor);
+          if (const auto& q = model.graphs[0].value(v).quantization; q && !tensor.is_float()) stored.outputs.back().quantization = std::make_shared<const Quantization>(*q);
+        }
   REQUIRE(stored.outputs.size() == model.graphs[0].outputs.size());
   return stored;
 }

@@ -85,7 +85,7 @@ OutputError output_error(const std::vector<Tensor>& right, const std::vector<Ten
   return error;
 }
 
-std::string symptom_of(const std::vector<Tensor>& outputs, double error) {
+std::string symptom_of(const std::vector<Tensor>& outputs, const OutputError& error) {
   bool nan = false, inf = false, zeros = !outputs.empty(), any_float = false;
   for (const Tensor& t : outputs) {
     if (!t.is_float()) continue;
@@ -100,8 +100,8 @@ std::string symptom_of(const std::vector<Tensor>& outputs, double error) {
   if (!any_float) return "";
   if (nan) return "nan";
   if (inf) return "inf";
-  if (zeros && error > 0.5) return "zeros";
-  return error > worrying_error ? "wrong" : "";
+  if (zeros && error.largest > 0.5) return "zeros";
+  return error.typical > worrying_error ? "wrong" : "";
 }
 
 std::string place(const Fp16Layer& layer) {
@@ -212,7 +212,7 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
     report.output_error = std::max(report.output_error, error.largest);
     if (error.typical >= typical) {
       typical = error.typical;
-      report.symptom = symptom_of(*half, typical);
+      report.symptom = symptom_of(*half, error);
     }
   }
   if (given) report.source = {InputSource::Kind::given, fmt::format("{} given sample{}", samples, samples == 1 ? "" : "s")};

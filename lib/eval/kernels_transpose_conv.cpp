@@ -93,6 +93,36 @@ Status transposed_quantized(KernelCall& call, const Transposed& t, const Tensor&
   });
 }
 
+/// Float activations, integer filters: every image is quantized as a whole, as the CPU runtime does it.
+Status transposed_hybrid(KernelCall& call, const Transposed& t, const Tensor& x, const Tensor& w, Tensor& out, Activation activation) {
+  if (!w.quantization || w.store() != Store::i8) return call.unsupported(fmt::format("with {} weights", name(w.dtype)));
+  if (x.store() == Store::f64) return transposed_float<double>(call, t, x, real_weights(w, true), out, activation);
+  if (call.mode().is_f16()) return transposed_float<float>(call, t, x, real_weights(w, false), out, activation);
+  if (call.has(3) && static_cast<std::int64_t>(call.in(3).size()) != t.filters) return call.bad("the bias does not fit");
+  const auto& scales = w.quantization->scale;
+  const std::int64_t taps = t.h.kernel * t.w.kernel, pixels = t.h.out * t.w.out;
+  const auto image_size = static_cast<std::size_t>(pixels * t.in_channels), area = static_cast<std::size_t>(t.h.in * t.w.in * t.filters);
+  const std::int8_t* filters = w.data<std::int8_t>().data();
+  auto to = out.mutable_data<float>();
+  std::vector<std::int32_t> sums(area);
+  for (std::int64_t n = 0; n < t.batch; ++n) {
+    const DynamicRow row = quantize_row(x.data<float>().data() + static_cast<std::size_t>(n) * image_size, image_size);
+    std::fill(sums.begin(), sums.end(), 0);
+    scatter<std::int32_t>(t, std::span(sums), [&](std::int32_t& sum, std::int64_t pixel, std::int64_t tap, std::int64_t f) {
+      const std::int8_t* a = row.stored.data() + pixel * t.in_channels;
+      const std::int8_t* b = filters + (f * taps + tap) * t.in_channels;
+      for (std::int64_t c = 0; c < t.in_channels; ++c) sum += (a[c] - row.zero) * b[c];
+    });
+    for (std::size_t i = 0; i < area; ++i) {
+      const std::size_t f = i % static_cast<std::size_t>(t.filters);
+      const float bias = call.has(3) ? call.in(3).data<float>()[f] : 0.0f;
+      to[static_cast<std::size_t>(n) * area + i] = static_cast<float>(sums[i]) * row.scale * scales[scales.size() == 1 ? 0 : std::min(f, scales.size() - 1)] + bias;
+    }
+  }
+  activate<float>(activation, to);
+  return {};
+}
+
 Status transpose_conv(KernelCall& call) {
   if (auto ok = call.need(3); !ok) return ok;
   const auto shape = index_operand(call, 0);
@@ -120,8 +150,7 @@ Status transpose_conv(KernelCall& call) {
   Status done;
   if (x.store() == Store::f32 && w.store() == Store::f32 && out->store() == Store::f32) done = transposed_float<float>(call, t, x, w, *out, *activation);
   else if (x.store() == Store::f64 && w.store() == Store::f64 && out->store() == Store::f64) done = transposed_float<double>(call, t, x, w, *out, *activation);
-  else if (x.store() == Store::f64 && out->store() == Store::f64 && w.quantization) done = transposed_float<double>(call, t, x, real_weights(w, true), *out, *activation);
-  else if (x.store() == Store::f32 && out->store() == Store::f32 && w.quantization) done = transposed_float<float>(call, t, x, real_weights(w, false), *out, *activation);
+  else if (x.is_float() && x.store() == out->store()) done = transposed_hybrid(call, t, x, w, *out, *activation);
   else if (x.store() == Store::i8 && out->store() == Store::i8) done = transposed_quantized<std::int8_t>(call, t, x, w, *out, *activation);
   else if (x.store() == Store::u8 && out->store() == Store::u8) done = transposed_quantized<std::uint8_t>(call, t, x, w, *out, *activation);
   else if (x.store() == Store::i16 && out->store() == Store::i16) done = transposed_quantized<std::int16_t>(call, t, x, w, *out, *activation);
