@@ -15,6 +15,7 @@ namespace md {
 namespace {
 
 constexpr double budget = 4e9;                                   // multiply-adds spent on one comparison
+constexpr double summed_limit = 1e30;                            // |inputs| where sums may be reordered: nearer to the end of f32 any order may overflow
 constexpr std::int64_t trace_limit = std::int64_t{512} << 20;    // bytes of values kept to find the first layer that parts
 
 std::string type_text(const Value& value) { return fmt::format("{} {}", name(value.dtype), shape_text(value.shape)); }
@@ -61,6 +62,7 @@ std::vector<Sample> make_samples(const Model& model, const CompareOptions& optio
       const Value& value = graph.value(id);
       SampleLimits limits;
       limits.index_limit = index_limit(graph, graph.order, id);
+      if (options.exactness != Exactness::exact) limits.largest = summed_limit;
       if (const auto at = options.ranges.find(value.name); at != options.ranges.end()) limits.low = at->second.first, limits.high = at->second.second;
       std::shared_ptr<const Quantization> quantization;
       if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) quantization = std::make_shared<const Quantization>(*value.quantization);
