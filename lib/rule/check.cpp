@@ -18,6 +18,7 @@ class Checker {
 
   std::optional<LanguageError> run() {
     pattern();
+    if (error_) return error_;  // without a root there is nothing to hold the replacements against
     for (const Replacement& replacement : tree_.replacements) replace(replacement);
     return error_;
   }
