@@ -97,6 +97,19 @@ TEST_CASE("operator codes are reused by operator and version, and new ones have 
   REQUIRE(with_options == 1);
 }
 
+TEST_CASE("an operator code that the edit leaves unused is gone from the list", "[tflite]") {
+  const auto document = open_bytes(make_tflite({}));
+  PatchBuilder b(document->model().graphs[0], 0, "tanh instead");
+  b.remove(1);
+  b.add_node("TANH", {2}, {3}, {}, 1);
+  const std::string bytes = write_edited(*document, apply(*document, b));
+  int relus = 0;
+  for (const auto* code : *root(bytes).operator_codes())
+    relus += code->builtin_code() == tflite::BuiltinOperator::RELU;
+  REQUIRE(relus == 0);
+  REQUIRE(open_bytes(bytes)->model().graphs[0].nodes.back().op == "TANH");
+}
+
 TEST_CASE("options, versions and operands of a node that stays change", "[tflite]") {
   const auto document = open_bytes(make_tflite({}));
   PatchBuilder b(document->model().graphs[0], 0, "change");

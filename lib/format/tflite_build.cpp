@@ -46,11 +46,45 @@ Target Builder::ints(const std::vector<T>& values) {
   return {front.add_numbers(std::vector<std::int32_t>(values.begin(), values.end())), 0};
 }
 
+/// Marks the old codes that operators of the file name and none of the edited model does. Runtimes look up
+/// every code of the list when they load a file, so that one left over keeps an old runtime from loading the
+/// mended model.
+std::vector<char> Builder::abandoned_codes() const {
+  const auto* old = parts_.root->operator_codes();
+  std::vector<char> before(old ? old->size() : 0, 0), now(before.size(), 0);
+  for (std::size_t g = 0; g < edited_.graphs.size(); ++g) {
+    const Graph* original = original_graph(g);
+    if (!original) continue;
+    const auto* operators =
+        parts_.root->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(g))->operators();
+    for (const NodeId id : original->order)
+      before[operators->Get(static_cast<flatbuffers::uoffset_t>(id))->opcode_index()] = 1;
+    for (const NodeId id : edited_.graphs[g].order) {
+      const Node& node = edited_.graphs[g].node(id);
+      if (node.origin < 0) continue;
+      const Node& was = original->node(node.origin);
+      if (was.op == node.op && was.custom == node.custom && was.version == node.version)
+        now[operators->Get(static_cast<flatbuffers::uoffset_t>(node.origin))->opcode_index()] = 1;
+    }
+  }
+  for (const std::uint32_t code : reused_codes_) now[code] = 1;
+  for (std::size_t i = 0; i < now.size(); ++i) now[i] = before[i] && !now[i];
+  return now;
+}
+
 std::optional<Target> Builder::operator_codes() {
   const auto* old = parts_.root->operator_codes();
-  if (new_codes_.empty() && !options_.everything) return std::nullopt;
+  const std::vector<char> abandoned = abandoned_codes();
+  const bool drops = std::count(abandoned.begin(), abandoned.end(), 1) > 0;
+  if (new_codes_.empty() && !drops && !options_.everything) return std::nullopt;
+  // Operators that stay name codes by position: an abandoned place repeats a code that is in use.
+  std::optional<Target> in_use;
+  for (std::size_t i = 0; i < abandoned.size() && !in_use; ++i)
+    if (!abandoned[i]) in_use = Target{-1, position(old->Get(static_cast<flatbuffers::uoffset_t>(i)))};
+  if (!in_use && !new_codes_.empty()) in_use = new_codes_.front();
   std::vector<Target> all;
-  for (flatbuffers::uoffset_t i = 0; old && i < old->size(); ++i) all.push_back({-1, position(old->Get(i))});
+  for (flatbuffers::uoffset_t i = 0; old && i < old->size(); ++i)
+    all.push_back(abandoned[i] && in_use ? *in_use : Target{-1, position(old->Get(i))});
   all.insert(all.end(), new_codes_.begin(), new_codes_.end());
   return Target{front.add_targets(std::move(all)), 0};
 }
@@ -81,7 +115,11 @@ Result<std::uint32_t> Builder::code_index(const Node& node) {
   const auto next = static_cast<std::uint32_t>(
       (parts_.root->operator_codes() ? parts_.root->operator_codes()->size() : 0) + new_codes_.size());
   const auto [at, added] = code_by_key_.emplace(code_key(*code, custom, version), next);
-  if (!added) return at->second;
+  if (!added) {
+    if (at->second < (parts_.root->operator_codes() ? parts_.root->operator_codes()->size() : 0))
+      reused_codes_.insert(at->second);
+    return at->second;
+  }
   Draft draft(table("OperatorCode"));
   // Old readers know the byte alone; for what it cannot hold it says 127, a placeholder.
   draft.set_scalar("deprecated_builtin_code", static_cast<std::uint64_t>(std::min(*code, 127)));

@@ -42,6 +42,7 @@ class Builder {
  private:
   const Graph* original_graph(std::size_t g) const;
   Result<std::uint32_t> code_index(const Node& node);
+  std::vector<char> abandoned_codes() const;
   std::uint32_t buffer_index(const Constant& constant);
   std::string unique_name(std::size_t g, ValueId id);
   Status set_type(Draft& draft, const Value& value, const Value* before);
@@ -59,6 +60,7 @@ class Builder {
   RewriteOptions options_;
   std::vector<Target> new_codes_, new_buffers_;
   std::unordered_map<std::string, std::uint32_t> code_by_key_;
+  std::unordered_set<std::uint32_t> reused_codes_;  ///< old codes that new or changed operators name
   std::unordered_map<const std::uint8_t*, std::pair<std::size_t, std::uint32_t>> buffer_by_bytes_;
   std::vector<std::unordered_set<std::string>> names_;
 };
