@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "lib/rule/norm_pattern.h"
-#include "lib/rule/sweep.h"
+#include "lib/rule/unused_nodes.h"
 #include "lib/rule/tflite_builder.h"
 #include "lib/rule/tflite_queries.h"
 
@@ -65,7 +65,7 @@ class Rescaler {
     bool all = !graph_.is_output(factor());
     for (const EndUse& use : uses) all = replace(use) && all;
     if (!all) write_factor();
-    sweep(patch_);
+    remove_unused(patch_);
     return patch_.take();
   }
 
