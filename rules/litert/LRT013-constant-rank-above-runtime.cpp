@@ -34,7 +34,7 @@ int misread_operand(const Graph& graph, const Node& node, bool runtime_pairs_too
 
 std::vector<DetectResult> LRT013(const DetectContext& context) {
   const Graph& graph = context.graph;
-  const Version fixed_for_runtime_masks{2, 2, 0};
+  constexpr Version fixed_for_runtime_masks{{2, 2, 0}};
   const bool runtime_pairs_too = context.target && context.target->version < fixed_for_runtime_masks;
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {

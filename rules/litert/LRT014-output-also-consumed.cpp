@@ -12,6 +12,8 @@ namespace md {
 std::vector<DetectResult> LRT014(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
+  constexpr Version mended{{2, 2, 0}};
+  if (context.target && context.target->version >= mended) return results;
   std::set<ValueId> seen;
   for (const ValueId output : graph.outputs) {
     if (!seen.insert(output).second) continue;
