@@ -14,6 +14,7 @@ namespace {
 /// Which operand (0 or 1) has to be reshaped; -1: the accelerator computes this node right.
 int misread_operand(const Graph& graph, const Node& node, bool runtime_pairs_too) {
   if (!is_binary_elementwise(node.op) || node.inputs.size() != 2 || node.inputs[0] < 0 || node.inputs[1] < 0) return -1;
+  if (!is_float_value(graph, node.inputs[0]) || !is_float_value(graph, node.inputs[1])) return -1;  // int8 is right
   const Value& a = graph.value(node.inputs[0]);
   const Value& b = graph.value(node.inputs[1]);
   if (a.rank() == b.rank() || !is_static(a) || !is_static(b) || a.rank() > 4 || b.rank() > 4) return -1;

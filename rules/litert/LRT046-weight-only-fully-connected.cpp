@@ -32,6 +32,7 @@ Patch as_convolution(const DetectContext& context, NodeId id) {
   const ValueId constant = new_value(patch.patch().new_values.size() - 1);
   const ValueId weights = ops.value_like(node.inputs[1], kernel);
   ops.copy_node(dequantize, {constant}, {weights});
+  patch.patch().new_nodes.back().version = dequantize.version;
   const auto total = element_count(ops.shape(node.inputs[0]));
   if (!total || depth == 0 || *total % depth != 0) return {};
   const std::int64_t rows = *total / depth;
