@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "lib/rule/detector.h"
@@ -103,6 +104,27 @@ Patch sort_patch(const DetectContext& context, NodeId id, Order order) {
   return patch.take();
 }
 
+/// STABLEHLO_COMPARE as the built-in comparison: comparators stay in the file, and the interpreter loads every graph.
+std::optional<DetectResult> compare_result(const DetectContext& context, NodeId id) {
+  const Node& node = context.graph.node(id);
+  static constexpr std::array<std::pair<std::string_view, const char*>, 6> names = {
+      {{"_EQ", "EQUAL"}, {"_NE", "NOT_EQUAL"}, {"_GE", "GREATER_EQUAL"}, {"_GT", "GREATER"}, {"_LE", "LESS_EQUAL"}, {"_LT", "LESS"}}};
+  const std::string_view direction = node.attrs.text("comparison_direction", "_EQ");
+  DetectResult result;
+  result.nodes = {id};
+  result.value = node.outputs[0];
+  result.message = "STABLEHLO_COMPARE: no LiteRT runtime has a kernel for it";
+  for (const auto& [ending, op] : names) {
+    if (!direction.ends_with(ending)) continue;
+    PatchBuilder patch(context.graph, context.graph_index, op);
+    patch.add_node(op, node.inputs, node.outputs);
+    patch.remove(id);
+    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    return result;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<DetectResult> LRT047(const DetectContext& context) {
@@ -110,6 +132,8 @@ std::vector<DetectResult> LRT047(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
+    if (node.op == "STABLEHLO_COMPARE" && node.inputs.size() == 2)
+      if (auto compare = compare_result(context, id)) results.push_back(std::move(*compare));
     if (node.op != "STABLEHLO_SORT" || node.inputs.empty()) continue;
     DetectResult result;
     result.nodes = {id};
