@@ -106,6 +106,7 @@ std::optional<Disagreement> SiteComparison::disagreement(const Pair& pair, bool 
       if (both && options_.exactness == Exactness::bounded && std::abs(x[i] - y[i]) <= options_.max_error * largest) continue;
       // Both leave the range of floats on the way: only exact rewrites promise to do it alike.
       if (!exact && !std::isfinite(x[i]) && (!std::isfinite(y[i]) || (judged && !std::isfinite(jx[i])))) continue;
+      if (!exact && !std::isfinite(y[i]) && judged && std::abs(x[i] - jx[i]) > 0.01 * std::abs(jx[i])) continue;
       return found;
     }
   }

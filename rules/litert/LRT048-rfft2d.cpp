@@ -37,9 +37,13 @@ class Spectrum {
   ValueId real(ValueId into = none_id) { return part("cosines", true, into); }
   ValueId imaginary(ValueId into = none_id) { return part("sines", false, into); }
   ValueId magnitude(ValueId into) {
+    // Divided by the larger part first, so that the squares stay in range (in fp16 from 256 on they would not).
     const ValueId re = real(), im = imaginary();
-    const ValueId power = ops_.binary("ADD", ops_.binary("MUL", re, re), ops_.binary("MUL", im, im));
-    return ops_.unary("SQRT", power, into);
+    const double one = 1;
+    const ValueId larger = ops_.binary("MAXIMUM", ops_.binary("MAXIMUM", ops_.unary("ABS", re), ops_.unary("ABS", im)), ops_.floats("one", {}, {&one, 1}));
+    const ValueId a = ops_.binary("DIV", re, larger), b = ops_.binary("DIV", im, larger);
+    const ValueId power = ops_.binary("ADD", ops_.binary("MUL", a, a), ops_.binary("MUL", b, b));
+    return ops_.binary("MUL", ops_.unary("SQRT", power), larger, into);
   }
 
  private:
