@@ -26,6 +26,7 @@ std::vector<DetectResult> LRT014(const DetectContext& context) {
     for (const ValueId other : graph.outputs)
       if (other != output && graph.value(other).name == name) {
         result.state = DetectResult::State::declined;
+        result.likelihood = Likelihood::possible;
         result.reason = fmt::format("two outputs are named \"{}\": the runtime finds outputs by name, so which of them a program gets is not defined; give them names of their own first", name);
       }
     const Node& producer = graph.node(hazard->producer);
