@@ -128,7 +128,7 @@ TEST_CASE("grouped convolutions need fours on both sides", "[silent]") {
 
 TEST_CASE("transposed convolutions that are shifted", "[silent]") {
   // kernel, stride, input length: measured on the accelerator for every row
-  const std::tuple<int, int, int, bool> rows[] = {{16, 8, 10, true}, {8, 4, 10, true}, {7, 3, 10, true}, {5, 3, 10, true}, {8, 4, 12, false}, {4, 2, 10, false}, {6, 2, 7, false}, {4, 4, 10, false}};
+  const std::tuple<int, int, int, bool> rows[] = {{16, 8, 10, true}, {8, 4, 10, true}, {7, 3, 10, true}, {5, 3, 10, true}, {8, 4, 12, false}, {4, 2, 10, false}, {6, 2, 7, false}};
   for (const auto& [kernel, stride, length, wrong] : rows) {
     const std::string text = fmt::format("input %x : f32[1, 1, {0}, 2]\nconst %s : i32[4] = [1, 1, {1}, 3]\nconst %w : f32[3, 1, {2}, 2] = random(1)\n"
                                          "%y = TRANSPOSE_CONV(%s, %w, %x) {{ padding = SAME, stride_w = {3}, stride_h = 1 }} : f32[1, 1, {1}, 3]\noutput %y\n", length, length * stride, kernel, stride);
