@@ -106,10 +106,11 @@ std::vector<Mutation> mutations(const Graph& graph, const Patch& patch) {
   }
   for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
     const OpSpec* spec = find_op(Format::tflite, patch.new_nodes[i].op);
-    if (!spec || !(spec->unary || spec->binary)) continue;
+    if (!spec || !(spec->unary || spec->binary || spec->compare)) continue;
     Mutation m{"operator " + patch.new_nodes[i].op, patch};
     Node& node = m.patch.new_nodes[i];
-    node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
+    if (spec->compare) node.op = node.op == "LESS" ? "GREATER" : "LESS";
+    else node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
     node.attrs =
         with_defaults(Format::tflite, Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
     out.push_back(std::move(m));
@@ -141,6 +142,12 @@ bool refuted(const Model& model, const Patch& patch, Exactness exactness) {
   return !proof.equal;
 }
 
+/// The magnitude that a normalization is divided by cancels in exact arithmetic, so a proof in fp32 cannot see another one;
+/// rule_norm_test.cpp sees it in fp16.
+bool cancels(const Rule& rule, const Mutation& mutation) {
+  return (rule.id == "F16002" || rule.id == "F16004") && (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");
+}
+
 }  // namespace
 
 TEST_CASE("mending ends, and ends the same way each time", "[rules][laws]") {
@@ -168,6 +175,7 @@ TEST_CASE("a mutated fix fails its proof", "[rules][laws]") {
               continue;  // a version alone
             ++fixes;
             for (const Mutation& mutation : mutations(model.graphs[0], fix.patch)) {
+              if (cancels(rule, mutation)) continue;
               ++tried;
               INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n"
                            << print(model));

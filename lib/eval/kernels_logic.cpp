@@ -105,6 +105,18 @@ Status select(KernelCall& call, bool broadcasting) {
 Status select_v1(KernelCall& call) { return select(call, false); }
 Status select_v2(KernelCall& call) { return select(call, true); }
 
+/// The comparison that the direction names; types of the comparison (total order) differ for NaN alone.
+Status stablehlo_compare(KernelCall& call) {
+  const std::string_view direction = call.attrs().text("comparison_direction", "_EQ");
+  if (direction.ends_with("_EQ")) return compare<Equal>(call);
+  if (direction.ends_with("_NE")) return compare<NotEqual>(call);
+  if (direction.ends_with("_GE")) return compare<GreaterEqual>(call);
+  if (direction.ends_with("_GT")) return compare<Greater>(call);
+  if (direction.ends_with("_LE")) return compare<LessEqual>(call);
+  if (direction.ends_with("_LT")) return compare<Less>(call);
+  return call.unsupported("in an unknown direction");
+}
+
 }  // namespace
 
 std::span<const KernelEntry> logic_kernels() {
@@ -114,6 +126,7 @@ std::span<const KernelEntry> logic_kernels() {
       KernelEntry{"GREATER", compare<Greater>},     KernelEntry{"GREATER_EQUAL", compare<GreaterEqual>},
       KernelEntry{"LOGICAL_AND", logical<And>},     KernelEntry{"LOGICAL_OR", logical<Or>},
       KernelEntry{"SELECT", select_v1},             KernelEntry{"SELECT_V2", select_v2},
+      KernelEntry{"STABLEHLO_COMPARE", stablehlo_compare},
   };
   return rows;
 }

@@ -113,6 +113,13 @@ Status fake_quant(KernelCall& call) {
   return {};
 }
 
+/// The constant was expanded when it was read.
+Status densify(KernelCall& call) {
+  if (auto ok = call.need(1); !ok) return ok;
+  call.forward(0, call.in(0), call.in(0).shape);
+  return {};
+}
+
 }  // namespace
 
 std::span<const KernelEntry> quantization_kernels() {
@@ -120,6 +127,7 @@ std::span<const KernelEntry> quantization_kernels() {
       KernelEntry{"DEQUANTIZE", dequantize},
       KernelEntry{"QUANTIZE", quantize},
       KernelEntry{"FAKE_QUANT", fake_quant},
+      KernelEntry{"DENSIFY", densify},
   };
   return rows;
 }

@@ -132,6 +132,9 @@ Status transpose_conv(KernelCall& call) {
   if (!activation) return call.unsupported("with this fused activation");
   if (!shape || shape->size() != 4 || x.rank() != 4 || w.rank() != 4 || w.shape[3] != x.shape[3] || (*shape)[3] != w.shape[0] || (*shape)[0] != x.shape[0])
     return call.bad(fmt::format("input {}, filter {} and the output shape do not fit", shape_text(x.shape), shape_text(w.shape)));
+  const Shape& declared = call.out_value().shape;
+  if (declared != *shape && std::none_of(declared.begin(), declared.end(), [](std::int64_t d) { return d < 0; }))
+    return call.bad(fmt::format("the result is declared {}, the output shape says {}", shape_text(declared), shape_text(*shape)));
   const std::int64_t sh = call.attrs().integer("stride_h", 1), sw = call.attrs().integer("stride_w", 1);
   const std::string_view padding = call.attrs().text("padding", "SAME");
   auto h = window((*shape)[1], w.shape[1], sh, 1, padding), v = window((*shape)[2], w.shape[2], sw, 1, padding);

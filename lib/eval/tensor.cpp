@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "lib/graph/densify.h"
 #include "lib/graph/encode.h"
 
 namespace md {
@@ -105,7 +106,15 @@ Tensor Tensor::of_integers(DType dtype, Shape shape, std::span<const std::int64_
 Result<Tensor> Tensor::constant(const Value& value, bool wide) {
   const auto count = element_count(value.shape);
   const auto store = store_of(value.dtype, wide);
-  if (!value.constant || !count || !store || value.sparsity || bit_width(value.dtype) == 0)
+  if (value.sparsity && store) {
+    auto bytes = dense_bytes(value);
+    if (!bytes) return input_error(fmt::format("the sparse constant \"{}\" does not fit its shape {}", value.name, shape_text(value.shape)));
+    Value dense = value;
+    dense.sparsity = nullptr;
+    dense.constant = Constant::own(std::move(*bytes));
+    return constant(dense, wide);
+  }
+  if (!value.constant || !count || !store || bit_width(value.dtype) == 0)
     return fail(Error::Kind::unsupported, fmt::format("constant \"{}\" of type {} cannot be evaluated", value.name, name(value.dtype)));
   const Bytes bytes = value.constant->bytes;
   if (static_cast<std::uint64_t>(*count) / 8 > bytes.size() || storage_bytes(value.dtype, *count) != bytes.size())

@@ -158,6 +158,10 @@ bool read_site(const Graph& graph, NodeId root, NormSite& site) {
   site.axes = *axes;
   if (!read_square(graph, graph.producer(reduction.inputs[0]), site)) return false;
   if (site.kind == NormSite::Kind::rms && !site.averages) site.kind = NormSite::Kind::l2;
+  if (site.kind == NormSite::Kind::centred) {
+    const Node& mean = graph.node(reduction_behind(graph, site.mean).reduction);
+    site.mean_over_axes = mean.inputs[0] == site.x && reduction_axes(graph, mean) == site.axes;
+  }
   const Value& squared = graph.value(reduction.inputs[0]);
   return is_static(squared) && squared.rank() <= 4 && (squared.dtype == DType::f32 || squared.dtype == DType::f16);
 }

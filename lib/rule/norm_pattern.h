@@ -21,6 +21,7 @@ struct NormSite {
   NodeId root = none_id;     ///< RSQRT, or SQRT
   ValueId source = none_id;  ///< what is squared; none_id when SQUARED_DIFFERENCE subtracts on the way
   ValueId x = none_id, mean = none_id;  ///< the value before its mean was subtracted, and that mean (centred)
+  bool mean_over_axes = false;  ///< the mean is that of x over `axes`, so that it can be computed anew
   ValueId scale = none_id;   ///< 1/root, or the root itself when `reciprocal` is false
   bool reciprocal = true;
   bool averages = true;      ///< mean of the squares, else their sum

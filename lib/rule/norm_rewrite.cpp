@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "lib/rule/norm_pattern.h"
-#include "lib/rule/sweep.h"
+#include "lib/rule/unused_nodes.h"
 #include "lib/rule/tflite_builder.h"
 #include "lib/rule/tflite_queries.h"
 
@@ -65,7 +65,7 @@ class Rescaler {
     bool all = !graph_.is_output(factor());
     for (const EndUse& use : uses) all = replace(use) && all;
     if (!all) write_factor();
-    sweep(patch_);
+    remove_unused(patch_);
     return patch_.take();
   }
 
@@ -85,7 +85,10 @@ class Rescaler {
 
   void compute() {
     dtype_ = graph_.value(site_.scale).dtype;
-    d_ = site_.source != none_id ? site_.source : ops_.binary("SUB", site_.x, site_.mean);
+    if (site_.mean_over_axes)
+      d_ = ops_.binary("SUB", site_.x, ops_.reduce("MEAN", site_.x, site_.axes));
+    else
+      d_ = site_.source != none_id ? site_.source : ops_.binary("SUB", site_.x, site_.mean);
     const ValueId largest = ops_.reduce("REDUCE_MAX", ops_.unary("ABS", d_), site_.axes);
     m_ = ops_.binary("MAXIMUM", largest, number(1));
     y_ = ops_.binary("DIV", d_, m_);

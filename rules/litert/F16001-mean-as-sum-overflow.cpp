@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "lib/rule/detector.h"
-#include "lib/rule/sweep.h"
+#include "lib/rule/unused_nodes.h"
 #include "lib/rule/tflite_builder.h"
 #include "lib/rule/tflite_queries.h"
 
@@ -65,7 +65,7 @@ Patch mean_patch(const DetectContext& context, NodeId sum, const Averaging& aver
     ops.reshape(mean, ops.shape(out), out);
   }
   patch.remove(averaging.node);
-  sweep(patch);
+  remove_unused(patch);
   return patch.take();
 }
 

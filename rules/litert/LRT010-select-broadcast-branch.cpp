@@ -15,7 +15,7 @@ bool is_taken(const Value& branch, const Value& output) {
 /// The branch as one element of rank 1, or repeated to the output's shape; none_id when neither can be written.
 ValueId taken_form(TfliteBuilder& ops, ValueId branch, const Shape& out) {
   const Shape from = ops.shape(branch);
-  if (element_count(from) == 1) return ops.move(branch, StridedView::whole(from), {1}) == branch ? ops.reshape(branch, {1}) : ops.move(branch, StridedView::whole(from), {1});
+  if (element_count(from) == 1) return ops.patch().value(branch).is_constant() ? ops.move(branch, StridedView::whole(from), {1}) : ops.reshape(branch, {1});
   Shape aligned(out.size() - from.size(), 1);
   aligned.insert(aligned.end(), from.begin(), from.end());
   std::vector<std::int64_t> times(out.size());

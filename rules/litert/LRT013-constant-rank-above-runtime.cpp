@@ -11,6 +11,13 @@
 namespace md {
 namespace {
 
+bool is_quantized(const Value& value) { return is_integer(value.dtype) && value.quantization && !value.quantization->scale.empty(); }
+
+/// The operand is smaller than half a step of the result (the mask's scale is coarse): what becomes of it does not show.
+bool vanishes(const Value& operand, const Value& result) {
+  return is_quantized(operand) && is_quantized(result) && operand.quantization->scale[0] * 128 < result.quantization->scale[0] / 2;
+}
+
 /// Which operand (0 or 1) has to be reshaped; -1: the accelerator computes this node right.
 int misread_operand(const Graph& graph, const Node& node, bool runtime_pairs_too) {
   if (!is_binary_elementwise(node.op) || node.inputs.size() != 2 || node.inputs[0] < 0 || node.inputs[1] < 0) return -1;
@@ -20,7 +27,12 @@ int misread_operand(const Graph& graph, const Node& node, bool runtime_pairs_too
   const int low = a.rank() < b.rank() ? 0 : 1;
   const Value& lower = low == 0 ? a : b;
   if (lower.rank() == 0 || !is_runtime_operand(graph, node.inputs[static_cast<std::size_t>(low)])) return -1;
-  if (is_constant_operand(graph, node.inputs[static_cast<std::size_t>(1 - low)])) return lower.shape[0] == 1 ? -1 : low;
+  const bool floats = is_float_value(graph, node.inputs[0]) && is_float_value(graph, node.inputs[1]);
+  const bool quantized = is_quantized(a) && is_quantized(b);
+  if (!floats && !quantized) return -1;
+  if (is_constant_operand(graph, node.inputs[static_cast<std::size_t>(1 - low)]))
+    return lower.shape[0] == 1 || (quantized && vanishes(lower, graph.value(node.outputs[0]))) ? -1 : low;
+  if (quantized) return low;  // computed int8 operands of different rank: wrong for all of 141 shape pairs, on every version
   if (!runtime_pairs_too || (node.op != "ADD" && node.op != "MUL")) return -1;
   // Two runtime values, before 2.2.0: right when the second broadcasts along H or W, when the channels differ, or when
   // both already have the output's size (294 shape pairs measured, all explained by this).
@@ -34,7 +46,7 @@ int misread_operand(const Graph& graph, const Node& node, bool runtime_pairs_too
 
 std::vector<DetectResult> LRT013(const DetectContext& context) {
   const Graph& graph = context.graph;
-  const Version fixed_for_runtime_masks{2, 2, 0};
+  constexpr Version fixed_for_runtime_masks{{2, 2, 0}};
   const bool runtime_pairs_too = context.target && context.target->version < fixed_for_runtime_masks;
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {

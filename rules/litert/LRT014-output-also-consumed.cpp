@@ -12,6 +12,8 @@ namespace md {
 std::vector<DetectResult> LRT014(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
+  constexpr Version mended{{2, 2, 0}};
+  if (context.target && context.target->version >= mended) return results;
   std::set<ValueId> seen;
   for (const ValueId output : graph.outputs) {
     if (!seen.insert(output).second) continue;
@@ -24,6 +26,7 @@ std::vector<DetectResult> LRT014(const DetectContext& context) {
     for (const ValueId other : graph.outputs)
       if (other != output && graph.value(other).name == name) {
         result.state = DetectResult::State::declined;
+        result.likelihood = Likelihood::possible;
         result.reason = fmt::format("two outputs are named \"{}\": the runtime finds outputs by name, so which of them a program gets is not defined; give them names of their own first", name);
       }
     const Node& producer = graph.node(hazard->producer);

@@ -1,0 +1,36 @@
+// STRIDED_SLICE that drops or adds axes, or uses an ellipsis.
+#include <fmt/format.h>
+
+#include "lib/rule/detector.h"
+#include "lib/rule/plain_slice.h"
+
+namespace md {
+
+std::vector<DetectResult> LRT032(const DetectContext& context) {
+  const Graph& graph = context.graph;
+  std::vector<DetectResult> results;
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    if (node.op != "STRIDED_SLICE") continue;
+    std::string masks;
+    for (const char* name : {"shrink_axis_mask", "new_axis_mask", "ellipsis_mask"})
+      if (node.attrs.integer(name) != 0) masks += (masks.empty() ? "" : ", ") + std::string(name);
+    if (masks.empty()) continue;
+    DetectResult result;
+    result.nodes = {id};
+    result.value = node.outputs[0];
+    result.message = fmt::format("STRIDED_SLICE with {}: the accelerator slices, but neither drops nor adds axes", masks);
+    result.at_source = "Slice with ranges and reshape: `x[:, i:i + 1].reshape(...)` instead of `x[:, i]`.";
+    const auto slice = resolve_slice(graph, node);
+    if (!slice) {
+      result.state = DetectResult::State::declined;
+      result.reason = "its shapes or bounds are not known before run time";
+    } else {
+      result.fixes.push_back({plain_slice_patch(graph, context.graph_index, id, *slice, "slice without masks, then RESHAPE"), Exactness::exact, false, ""});
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace md

@@ -1,0 +1,39 @@
+// DENSIFY: sparse constants that the runtime would expand; the file stores them dense instead.
+#include <fmt/format.h>
+
+#include "lib/eval/fold.h"
+#include "lib/rule/detector.h"
+#include "lib/edit/builder.h"
+
+namespace md {
+
+std::vector<DetectResult> LRT050(const DetectContext& context) {
+  const Graph& graph = context.graph;
+  std::vector<DetectResult> results;
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    if (node.op != "DENSIFY" || node.inputs.empty()) continue;
+    DetectResult result;
+    result.nodes = {id};
+    result.value = node.outputs[0];
+    result.message = fmt::format("DENSIFY of the sparse constant \"{}\": the accelerator takes dense constants only", graph.value(node.inputs[0]).name);
+    for (const Use& use : graph.uses(node.outputs[0]))
+      if (graph.node(use.node).op == "DEQUANTIZE") result.nodes.push_back(use.node);
+    result.at_source = "Convert without sparsity (`optimizations` without EXPERIMENTAL_SPARSITY).";
+    const auto dense = fold_value(context.model, context.graph_index, node.outputs[0]);
+    if (!dense || graph.is_output(node.outputs[0])) {
+      result.state = DetectResult::State::declined;
+      result.reason = dense ? std::string("it is an output of the model") : dense.error().message;
+    } else {
+      PatchBuilder patch(graph, context.graph_index, "store the constant dense");
+      patch.patch().new_values.push_back(constant_value(graph.value(node.outputs[0]).name, *dense));
+      for (const Use& use : graph.uses(node.outputs[0])) patch.rewire(use.node, use.operand, new_value(0));
+      patch.remove(id);
+      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace md

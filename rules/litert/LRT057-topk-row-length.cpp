@@ -1,0 +1,46 @@
+// TOPK_V2 over rows whose length is not a multiple of 4: the accelerator reads the padding of the last four channels as
+// values. Before 2.2.0 more than four results are wrong too.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lib/rule/detector.h"
+#include "lib/rule/tflite_builder.h"
+#include "lib/rule/tflite_queries.h"
+
+namespace md {
+
+std::vector<DetectResult> LRT057(const DetectContext& context) {
+  const Graph& graph = context.graph;
+  std::vector<DetectResult> results;
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    if (node.op != "TOPK_V2" || node.outputs.size() != 2 || !is_float_value(graph, node.inputs[0])) continue;
+    const Value& x = graph.value(node.inputs[0]);
+    if (!is_static(x) || x.rank() < 1 || x.rank() > 4) continue;
+    const std::int64_t length = x.shape.back(), padded = (length + 3) / 4 * 4;
+    if (length % 4 == 0) continue;
+    DetectResult result;
+    result.nodes = {id};
+    result.value = node.outputs[0];
+    result.message = fmt::format("TOPK_V2 over {} values: the accelerator reads up to {} values that are not there, and returns them", length, padded - length);
+    result.at_source = fmt::format("Pad the scores with minus infinity to {} before topk.", padded);
+    const std::int64_t rows = *element_count(x.shape) / length, k = graph.value(node.outputs[0]).shape.back();
+    PatchBuilder patch(graph, context.graph_index, "pad the rows with minus infinity");
+    TfliteBuilder ops(patch);
+    const ValueId flat = ops.reshape(node.inputs[0], {1, 1, rows, length});
+    const ValueId longer = ops.value_like(node.inputs[0], {1, 1, rows, padded});
+    const std::vector<double> widths = {0, 0, 0, 0, 0, 0, 0, static_cast<double>(padded - length)}, lowest = {-INFINITY};
+    patch.add_node("PADV2", {flat, patch.add_constant("paddings", DType::i32, {4, 2}, widths), ops.floats("lowest", {}, lowest, x.dtype)}, {longer});
+    const ValueId values = ops.value_like(node.outputs[0], {1, 1, rows, k}), indices = ops.value_like(node.outputs[1], {1, 1, rows, k});
+    ops.copy_node(node, {longer, node.inputs[1]}, {values, indices});
+    ops.reshape(values, ops.shape(node.outputs[0]), node.outputs[0]);
+    ops.reshape(indices, ops.shape(node.outputs[1]), node.outputs[1]);
+    patch.remove(id);
+    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace md
