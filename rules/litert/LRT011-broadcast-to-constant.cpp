@@ -15,7 +15,7 @@ namespace md {
 namespace {
 
 constexpr std::int64_t large = std::int64_t{1}
-                               << 20;  // bytes of one stored constant before leaving it out is better
+                               << 16;  // bytes of one stored constant before leaving it out is better
 
 std::int64_t bytes_of(const Value& value) {
   const auto count = element_count(value.shape);
