@@ -5,6 +5,7 @@
 #include "lib/edit/apply.h"
 #include "lib/graph/text.h"
 #include "lib/rule/index_pattern.h"
+#include "lib/rule/markdown.h"
 #include "lib/rule/page.h"
 #include "lib/rule/rewrite.h"
 #include "lib/rule/rule.h"
@@ -298,6 +299,11 @@ TEST_CASE("a page reads as text in a terminal", "[rule]") {
       "TST001 bad-thing   [fatal: does not compile]\n\nWhat it means\n  It is bad. And more.\n"));
   CHECK(text.find("json") == std::string::npos);
   CHECK(text.find("RELU_0_TO_1") == std::string::npos);
+  CHECK(dedented("    a\n      b\n\n    c") == "a\n  b\n\nc");
+  CHECK(dedented("a\n    b") == "a\n    b");
+  const auto code = parse_page("p.md", "# T x\n## S\n\n    code\n    more\n\n");
+  REQUIRE(code);
+  CHECK(code->sections[0].prose == "    code\n    more");
   CHECK(render_prose("one two three four\n- a `b` **c**\n  d\n\n    code  stays\n", 12, 2) ==
         "  one two\n  three four\n  - a b c d\n\n      code  stays\n");
 }

@@ -104,17 +104,6 @@ std::vector<Mutation> mutations(const Graph& graph, const Patch& patch) {
                                          old.quantization, *change.constant))
       out.push_back(std::move(m));
   }
-  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
-    const OpSpec* spec = find_op(Format::tflite, patch.new_nodes[i].op);
-    if (!spec || !(spec->unary || spec->binary || spec->compare)) continue;
-    Mutation m{"operator " + patch.new_nodes[i].op, patch};
-    Node& node = m.patch.new_nodes[i];
-    if (spec->compare) node.op = node.op == "LESS" ? "GREATER" : "LESS";
-    else node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
-    node.attrs =
-        with_defaults(Format::tflite, Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
-    out.push_back(std::move(m));
-  }
   for (std::size_t i = 0; i < patch.rewires.size(); ++i) {
     const Rewire& rewire = patch.rewires[i];
     const ValueId now = graph.node(rewire.node).inputs[static_cast<std::size_t>(rewire.operand)];
@@ -127,6 +116,22 @@ std::vector<Mutation> mutations(const Graph& graph, const Patch& patch) {
       m.patch.rewires[i].value = other;
       out.push_back(std::move(m));
     }
+  }
+  // A changed operator can be as right as the old one (any scale does in a guarded hypotenuse): only where
+  // nothing else can be changed.
+  if (!out.empty()) return out;
+  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
+    const OpSpec* spec = find_op(Format::tflite, patch.new_nodes[i].op);
+    if (!spec || !(spec->unary || spec->binary || spec->compare)) continue;
+    Mutation m{"operator " + patch.new_nodes[i].op, patch};
+    Node& node = m.patch.new_nodes[i];
+    if (spec->compare)
+      node.op = node.op == "LESS" ? "GREATER" : "LESS";
+    else
+      node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
+    node.attrs =
+        with_defaults(Format::tflite, Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
+    out.push_back(std::move(m));
   }
   return out;
 }
@@ -142,10 +147,11 @@ bool refuted(const Model& model, const Patch& patch, Exactness exactness) {
   return !proof.equal;
 }
 
-/// The magnitude that a normalization is divided by cancels in exact arithmetic, so a proof in fp32 cannot see another one;
-/// rule_norm_test.cpp sees it in fp16.
+/// The magnitude that a normalization is divided by cancels in exact arithmetic, so a proof in fp32 cannot
+/// see another one; rule_norm_test.cpp sees it in fp16.
 bool cancels(const Rule& rule, const Mutation& mutation) {
-  return (rule.id == "F16002" || rule.id == "F16004") && (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");
+  return (rule.id == "F16002" || rule.id == "F16004") &&
+         (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/rule/page.h"
+
 namespace md {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr std::size_t kMaxLocations = 32;
 
 std::string section(const Rule& rule, std::string_view heading) {
   const auto found = rule.sections.find(heading);
-  return found == rule.sections.end() ? "" : found->second;
+  return found == rule.sections.end() ? "" : dedented(found->second);
 }
 
 std::string documentation(const Rule& rule) {

@@ -11,6 +11,17 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
+/// Without blank lines around it; the indentation of the first line stays, it may be code.
+std::string without_blank_lines(std::string_view text) {
+  while (true) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos || !trimmed(text.substr(0, end)).empty()) break;
+    text.remove_prefix(end + 1);
+  }
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return std::string(text.substr(0, last == std::string_view::npos ? 0 : last + 1));
+}
+
 /// Walks the lines of a text and knows where each one lies.
 class Lines {
  public:
@@ -77,7 +88,7 @@ Result<Page> parse_page(const std::string& path, std::string_view markdown) {
   if (!page.title_line)
     return input_error(fmt::format("{}:1: expected a title \"# ID name-of-the-bad-pattern\"", path));
   page.lead = trimmed(page.lead);
-  for (Section& section : page.sections) section.prose = std::string(trimmed(section.prose));
+  for (Section& section : page.sections) section.prose = without_blank_lines(section.prose);
   return page;
 }
 

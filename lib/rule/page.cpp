@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace md {
@@ -188,6 +189,25 @@ std::string render_prose(std::string_view markdown, int width, int indent) {
     markdown = end == std::string_view::npos ? std::string_view() : markdown.substr(end + 1);
   }
   return writer.finish();
+}
+
+std::string dedented(std::string_view text) {
+  const auto indentation = [](std::string_view line) { return line.find_first_not_of(' '); };
+  std::size_t common = std::string_view::npos;
+  const auto each_line = [&](auto&& f) {
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      f(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  };
+  each_line([&](std::string_view line) { common = std::min(common, indentation(line)); });
+  std::string out;
+  each_line([&](std::string_view line) {
+    if (!out.empty()) out += '\n';
+    out += line.substr(std::min(common, line.size()));
+  });
+  return out;
 }
 
 std::string render_page(const Rule& rule, const PageStyle& style) { return PageWriter(rule, style).write(); }

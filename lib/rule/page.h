@@ -16,4 +16,7 @@ std::string render_page(const Rule& rule, const PageStyle& style = {});
 /// `indent` blanks.
 std::string render_prose(std::string_view markdown, int width, int indent);
 
+/// Without the indentation that all lines share: what is code as a whole begins at the margin.
+std::string dedented(std::string_view text);
+
 }  // namespace md

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <map>
 
+#include "lib/rule/page.h"
 #include "lib/rule/rewrite.h"
 #include "lib/rule/rule.h"
 
@@ -19,7 +20,7 @@ DetectResult result_of(const Rule& rule, Rewrite::Site site, const DetectContext
   result.reason = std::move(site.reason);
   const auto section = rule.sections.find("At the source");
   if (section != rule.sections.end())
-    result.at_source = fill_template(section->second, Scope{context.graph}, site.bindings);
+    result.at_source = fill_template(dedented(section->second), Scope{context.graph}, site.bindings);
   for (ProposedFix& fix : site.fixes) {
     fix.exactness = rule.exactness;
     fix.unsafe = rule.applicability == "unsafe";
