@@ -13,6 +13,9 @@ tl::expected<std::vector<std::int64_t>, std::string> constant_integers(const Sit
                                                                        std::string_view name) {
   auto values = decode_integers(site.at(operand));
   if (!values) return no("its " + std::string(name) + " is not a constant");
+  // Sums of these stay far from overflow, and nothing real is larger; 2^63 - 1 still means "to the end".
+  constexpr std::int64_t limit = std::int64_t{1} << 40;
+  for (std::int64_t& v : *values) v = std::clamp(v, -limit, limit);
   return *std::move(values);
 }
 

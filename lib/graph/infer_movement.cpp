@@ -270,7 +270,7 @@ Inferred same(const Site& site) { return Types{type_of(site.at(0))}; }
 Inferred blocks(const Site& site, bool to_depth) {
   const std::int64_t block = site.node.attrs.integer("block_size");
   Shape shape = site.at(0).shape;
-  if (shape.size() != 4 || block < 1 || !element_count(shape))
+  if (shape.size() != 4 || block < 1 || block > 4096 || !element_count(shape))
     return no("expected a rank-4 operand and a block size");
   if (to_depth) {
     if (shape[1] % block || shape[2] % block) return no("the block size does not divide height and width");
