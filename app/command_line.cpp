@@ -225,6 +225,9 @@ class CommandLine {
     verify->add_option("model", n.model, "model file")->required();
     verify->add_option("other", n.other, "model file to compare with");
     add_list(verify, "--outputs", n.outputs, "instead of a second model: the outputs of a device on --inputs, .npz or .npy");
+    verify->add_option("--on", n.on, "run the second model (or the one model) on this runtime: see `modeldoctor runners`");
+    verify->add_option("--runner", n.runner, "run it with a command of your own, which gets the exchange folder");
+    verify->add_option("--timeout", n.timeout, "seconds that a runtime may take")->check(CLI::PositiveNumber);
     verify->add_option("--rtol", n.rtol, "allowed relative difference");
     verify->add_option("--atol", n.atol, "allowed absolute difference");
     verify->add_flag("--fp16", n.fp16, "compute the second model (or the one model) as an fp16 device does");
@@ -235,6 +238,7 @@ class CommandLine {
         ->check(CLI::IsMember({"storage", "accumulate", "tree"}));
     fp16->add_flag("--saturate", n.saturate, "overflow gives 65504, not infinity");
     add_samples(fp16, "text, json or csv");
+    program_.add_subcommand("runners", "real runtimes that verify can use, and how to install them");
     CLI::App* tap = program_.add_subcommand("tap", "write a copy whose inner value is one more output");
     tap->add_option("model", n.model, "model file")->required();
     tap->add_option("--at", n.at, "the value: a name, or its number")->required();
@@ -271,6 +275,7 @@ class CommandLine {
     if (name == "report") return run_report(in_.options, in_.files, in_.html);
     if (name == "verify") return run_verify(in_.options, in_.numeric);
     if (name == "fp16") return run_fp16(in_.options, in_.numeric);
+    if (name == "runners") return run_runners();
     if (name == "tap") return run_tap(in_.options, in_.numeric);
     if (name == "inspect") return run_inspect(in_.options, in_.model, in_.format);
     return run_diff(in_.before, in_.after, in_.format);

@@ -18,6 +18,7 @@ int run_diff(const std::string& before, const std::string& after, const std::str
 int run_report(const Options& options, const std::vector<std::string>& files, const std::string& html);
 int run_verify(const Options& options, const NumericOptions& numeric);
 int run_fp16(const Options& options, const NumericOptions& numeric);
+int run_runners();
 int run_tap(const Options& options, const NumericOptions& numeric);
 int run_schema(const std::string& what);
 

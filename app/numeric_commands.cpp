@@ -1,14 +1,17 @@
 // verify, fp16 and tap: what a model computes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "app/commands.h"
 #include "app/inputs.h"
 #include "app/terminal.h"
+#include "lib/base/nearest.h"
 #include "lib/diagnose/output.h"
 #include "lib/eval/fp16_report.h"
+#include "lib/verify/runner.h"
 #include "lib/verify/verify.h"
 
 namespace md::app {
@@ -65,6 +68,26 @@ Result<ModelComparison> compare_with_device(const Model& model, const NumericOpt
   return verify_device(model, options.inputs, *outputs, options);
 }
 
+/// The first model here against the second (or the same) on a real runtime.
+Result<ModelComparison> compare_on_runtime(const Document& reference, const NumericOptions& numeric, const CompareOptions& options) {
+  RunnerOptions runner;
+  runner.runner = numeric.on;
+  if (!numeric.runner.empty()) runner.command = numeric.runner;
+  runner.fp16 = numeric.fp16;
+  runner.timeout_seconds = numeric.timeout;
+  if (numeric.on.empty() == numeric.runner.empty()) return usage_error("give either --on NAME or --runner COMMAND");
+  if (!numeric.on.empty()) {
+    std::vector<std::string> names;
+    for (const RunnerInfo& info : list_runners(false)) names.push_back(info.name);
+    if (std::find(names.begin(), names.end(), numeric.on) == names.end())
+      return usage_error(fmt::format("--on {}: no such runner{}; `modeldoctor runners` lists them", numeric.on, did_you_mean(numeric.on, names)));
+  }
+  if (numeric.other.empty()) return verify_on(reference.model(), numeric.model, reference.model(), runner, options);
+  auto other = open_model(numeric.other);
+  if (!other) return tl::make_unexpected(other.error());
+  return verify_on(reference.model(), numeric.other, (*other)->model(), runner, options);
+}
+
 Status check_format(const std::string& format, std::initializer_list<std::string_view> known) {
   std::string expected;
   for (const std::string_view name : known) {
@@ -83,7 +106,11 @@ int run_verify(const Options& options, const NumericOptions& numeric) {
   auto settings = compare_options(options, numeric, (*a)->model());
   if (!settings) return report(settings.error());
   ModelComparison comparison;
-  if (numeric.other.empty()) {
+  if (!numeric.on.empty() || !numeric.runner.empty()) {
+    auto compared = compare_on_runtime(**a, numeric, *settings);
+    if (!compared) return report(compared.error());
+    comparison = std::move(*compared);
+  } else if (numeric.other.empty()) {
     auto compared = compare_with_device((*a)->model(), numeric, *settings);
     if (!compared) return report(compared.error());
     comparison = std::move(*compared);
@@ -121,6 +148,8 @@ int run_fp16(const Options& options, const NumericOptions& numeric) {
   if (!print_data(text)) return 4;
   return result.verdict == Fp16Verdict::unknown ? 2 : result.verdict == Fp16Verdict::fine ? 0 : 1;
 }
+
+int run_runners() { return print_data(runners_text(list_runners())) ? 0 : 4; }
 
 int run_tap(const Options& options, const NumericOptions& numeric) {
   auto document = open_model(numeric.model);

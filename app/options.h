@@ -24,8 +24,9 @@ struct NumericOptions {
   std::string model, other;                   ///< other: verify's second model
   std::vector<std::string> inputs, outputs;   ///< .npz or .npy
   std::vector<std::string> ranges;            ///< "name=lo:hi"
-  std::string format = "text", arithmetic = "storage", at, out;
+  std::string format = "text", arithmetic = "storage", at, out, on, runner;
   bool fp16 = false, saturate = false;
+  int timeout = 300;                          ///< seconds that a runner may take
   double rtol = -1, atol = -1;                ///< negative: not given
 };
 
