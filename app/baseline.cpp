@@ -32,10 +32,13 @@ void Baseline::remove_known(Diagnosis& diagnosis) const {
     --found->second, ++removed;
     return true;
   };
-  std::erase_if(diagnosis.findings, [&](const Finding& finding) { return finding.open() && known(finding.fingerprint); });
-  std::erase_if(diagnosis.unexplained, [&](int index) { return known(diagnosis.log[static_cast<std::size_t>(index)].text); });
+  std::erase_if(diagnosis.findings,
+                [&](const Finding& finding) { return finding.open() && known(finding.fingerprint); });
+  std::erase_if(diagnosis.unexplained,
+                [&](int index) { return known(diagnosis.log[static_cast<std::size_t>(index)].text); });
   std::erase_if(diagnosis.unexplained_predictions, known);
-  if (removed > 0) diagnosis.notes.push_back(fmt::format("{} known from the baseline: not shown and not counted", removed));
+  if (removed > 0)
+    diagnosis.notes.push_back(fmt::format("{} known from the baseline: not shown and not counted", removed));
 }
 
 }  // namespace md::app

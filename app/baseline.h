@@ -1,4 +1,5 @@
-// Findings that are known and accepted, from an earlier JSON diagnosis: --baseline FILE reports only what is new.
+// Findings that are known and accepted, from an earlier JSON diagnosis: --baseline FILE reports only what is
+// new.
 #pragma once
 #include <map>
 #include <string>

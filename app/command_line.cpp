@@ -26,23 +26,28 @@ struct Parsed {
   std::vector<std::string> files;
 };
 
-CLI::Option* add_list(CLI::App* command, const std::string& name, std::vector<std::string>& values, const std::string& help) {
+CLI::Option* add_list(CLI::App* command, const std::string& name, std::vector<std::string>& values,
+                      const std::string& help) {
   return command->add_option(name, values, help)->type_size(1)->expected(1, 1 << 20)->allow_extra_args(false);
 }
 
 /// Files named without an option.
-CLI::Option* add_files(CLI::App* command, const std::string& name, std::vector<std::string>& values, const std::string& help) {
+CLI::Option* add_files(CLI::App* command, const std::string& name, std::vector<std::string>& values,
+                       const std::string& help) {
   return command->add_option(name, values, help);
 }
 
 /// A list whose values may be separated by commas, too.
-CLI::Option* add_names(CLI::App* command, const std::string& name, std::vector<std::string>& values, const std::string& help) {
+CLI::Option* add_names(CLI::App* command, const std::string& name, std::vector<std::string>& values,
+                       const std::string& help) {
   return add_list(command, name, values, help)->delimiter(',');
 }
 
 void add_screen_options(CLI::App* command, Options& to) {
-  command->add_option("--color", to.color, "auto, always or never (NO_COLOR is respected)")->check(CLI::IsMember({"auto", "always", "never"}));
-  command->add_flag("-v,--verbose", to.verbose, "more: every place, every proof, what to change at the source");
+  command->add_option("--color", to.color, "auto, always or never (NO_COLOR is respected)")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  command->add_flag("-v,--verbose", to.verbose,
+                    "more: every place, every proof, what to change at the source");
   command->add_option("--config", to.config, "read this file instead of the nearest modeldoctor.toml");
 }
 
@@ -51,17 +56,26 @@ void add_rule_options(CLI::App* command, Options& to) {
 }
 
 void add_diagnosis_options(CLI::App* command, Options& to) {
-  add_list(command, "--log", to.logs, "a log of the failed export or compile; - is standard input (may be repeated)");
-  add_list(command, "--target", to.targets, "runtime and version, e.g. litert-gpu@2.3.0; a fix must hold on all (may be repeated)");
+  add_list(command, "--log", to.logs,
+           "a log of the failed export or compile; - is standard input (may be repeated)");
+  add_list(command, "--target", to.targets,
+           "runtime and version, e.g. litert-gpu@2.3.0; a fix must hold on all (may be repeated)");
   add_names(command, "--select", to.select, "only these rules: ids, id prefixes or names");
   add_names(command, "--ignore", to.ignore, "not these rules");
-  add_names(command, "--symptom", to.symptoms, "what is seen: zeros, nan, wrong, first-token-right, degrades, state")
+  add_names(command, "--symptom", to.symptoms,
+            "what is seen: zeros, nan, wrong, first-token-right, degrades, state")
       ->check(CLI::IsMember({"zeros", "nan", "wrong", "first-token-right", "degrades", "state"}));
-  command->add_option("--fail-on", to.fail_on, "exit 1 when something of this severity or above remains: fatal, silent (default), perf, note, never");
-  command->add_option("--output-format", to.output_format, "text, concise, json, jsonl, sarif, github, junit, markdown or html");
-  add_names(command, "--report", to.reports, "also write a report: FORMAT=FILE, e.g. json=a.json,html=b.html");
-  command->add_option("--baseline", to.baseline, "a JSON diagnosis whose findings are known: only new ones count");
-  command->add_option("--jobs", to.jobs, "models worked on at a time (default: one a processor)")->check(CLI::NonNegativeNumber);
+  command->add_option(
+      "--fail-on", to.fail_on,
+      "exit 1 when something of this severity or above remains: fatal, silent (default), perf, note, never");
+  command->add_option("--output-format", to.output_format,
+                      "text, concise, json, jsonl, sarif, github, junit, markdown or html");
+  add_names(command, "--report", to.reports,
+            "also write a report: FORMAT=FILE, e.g. json=a.json,html=b.html");
+  command->add_option("--baseline", to.baseline,
+                      "a JSON diagnosis whose findings are known: only new ones count");
+  command->add_option("--jobs", to.jobs, "models worked on at a time (default: one a processor)")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--hash", to.hash, "record the input's SHA-256 in the diagnosis");
   command->add_flag("-q,--quiet", to.quiet, "no report for people; the exit code says it");
   add_rule_options(command, to);
@@ -70,16 +84,22 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
 
 void add_fix_options(CLI::App* command, Options& to) {
   command->add_option("-o,--output", to.output, "write the model here instead of MODEL.fixed.EXT");
-  add_list(command, "--cut-before", to.cuts, "first remove everything behind this value and make it an output (may be repeated)");
+  add_list(command, "--cut-before", to.cuts,
+           "first remove everything behind this value and make it an output (may be repeated)");
   command->add_flag("--dry-run", to.dry_run, "diagnose and prove, write nothing");
   command->add_flag("--diff", to.show_diff, "print what changes in the graph");
   command->add_flag("--force", to.force, "replace files that modeldoctor did not write");
   command->add_flag("--in-place", to.in_place, "replace the input file");
-  command->add_flag("--unsafe-fixes", to.unsafe_fixes, "also fixes that change the interface, cost much, or rest on an assumption");
+  command->add_flag("--unsafe-fixes", to.unsafe_fixes,
+                    "also fixes that change the interface, cost much, or rest on an assumption");
   command->add_flag("--exact-only", to.exact_only, "only fixes that are equal bit for bit");
-  command->add_flag("--require-proof", to.require_proof, "never a fix that could not be evaluated, not even with --unsafe-fixes");
+  command->add_flag("--require-proof", to.require_proof,
+                    "never a fix that could not be evaluated, not even with --unsafe-fixes");
   command->add_flag("--thorough", to.thorough, "prove unary fixes on every 32-bit float (seconds each)");
-  command->add_option("--max-error", to.max_error, "largest stated error of a fix, relative to the largest output")->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--max-error", to.max_error,
+                   "largest stated error of a fix, relative to the largest output")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--samples", to.samples, "samples of a proof")->check(CLI::PositiveNumber);
   command->add_option("--seed", to.seed, "seed of the samples");
 }
@@ -95,24 +115,34 @@ std::vector<std::string> command_names(const CLI::App& program) {
 /// CLI11 says that something was not expected; people want to know what was meant.
 int unexpected_arguments(const CLI::App& program, const CLI::Error& error) {
   const CLI::App* command = &program;
-  for (const CLI::App* chosen = command; chosen; chosen = chosen->get_subcommands().empty() ? nullptr : chosen->get_subcommands().front()) command = chosen;
+  for (const CLI::App* chosen = command; chosen;
+       chosen = chosen->get_subcommands().empty() ? nullptr : chosen->get_subcommands().front())
+    command = chosen;
   for (const std::string& extra : program.remaining(true)) {
     if (!extra.starts_with("-")) continue;
     const std::string name = extra.substr(0, extra.find('='));
     const std::size_t letters = std::min(name.find_first_not_of('-'), name.size());
     const std::string nearest_option = nearest(name.substr(letters), long_options(*command));
-    return fail_usage(fmt::format("{} has no option {}{}", command == &program ? "modeldoctor" : command->get_name(), name,
-                                  nearest_option.empty() ? "; --help lists them" : fmt::format(" (did you mean --{}?)", nearest_option)));
+    return fail_usage(
+        fmt::format("{} has no option {}{}", command == &program ? "modeldoctor" : command->get_name(), name,
+                    nearest_option.empty() ? "; --help lists them"
+                                           : fmt::format(" (did you mean --{}?)", nearest_option)));
   }
   return fail_usage(error.what());
 }
 
 class CommandLine {
  public:
-  CommandLine() : program_("Reads the log of a failed export or compile and the model, names the failure, rewrites the model, proves the rewrite equal.", "modeldoctor") {
+  CommandLine()
+      : program_(
+            "Reads the log of a failed export or compile and the model, names the failure, rewrites the "
+            "model, proves the rewrite equal.",
+            "modeldoctor") {
     program_.set_version_flag("--version", "modeldoctor " MD_VERSION);
     program_.require_subcommand(0, 1);
-    program_.footer("Exit codes: 0 nothing remains; 1 something remains; 2 bad usage or unreadable input; 3 the written file failed its check; 4 internal error.");
+    program_.footer(
+        "Exit codes: 0 nothing remains; 1 something remains; 2 bad usage or unreadable input; 3 the written "
+        "file failed its check; 4 internal error.");
     add_commands();
   }
 
@@ -143,11 +173,14 @@ class CommandLine {
  private:
   void add_commands() {
     Options& o = in_.options;
-    CLI::App* check = program_.add_subcommand("check", "diagnose only: what is wrong, where, and which fixes there are");
+    CLI::App* check =
+        program_.add_subcommand("check", "diagnose only: what is wrong, where, and which fixes there are");
     add_files(check, "model", o.models, "model files, folders, or - for standard input");
     add_diagnosis_options(check, o);
-    CLI::App* fix = program_.add_subcommand("fix", "diagnose, rewrite, prove, write the model and the JSON diagnosis");
-    add_files(fix, "model", o.models, "model files, or - for standard input; without one: advice from the log");
+    CLI::App* fix =
+        program_.add_subcommand("fix", "diagnose, rewrite, prove, write the model and the JSON diagnosis");
+    add_files(fix, "model", o.models,
+              "model files, or - for standard input; without one: advice from the log");
     add_diagnosis_options(fix, o);
     add_fix_options(fix, o);
     CLI::App* log = program_.add_subcommand("log", "a log alone: which known failures are in it");
@@ -163,7 +196,8 @@ class CommandLine {
     add_names(log, "--select", o.select, "only these rules: ids, id prefixes or names");
     add_names(log, "--ignore", o.ignore, "not these rules");
     log->add_option("--fail-on", o.fail_on, "exit 1 when something of this severity or above remains");
-    log->add_option("--output-format", o.output_format, "text, concise, json, jsonl, sarif, github, junit, markdown or html");
+    log->add_option("--output-format", o.output_format,
+                    "text, concise, json, jsonl, sarif, github, junit, markdown or html");
     add_names(log, "--report", o.reports, "also write a report: FORMAT=FILE");
     log->add_option("--baseline", o.baseline, "a JSON diagnosis whose findings are known");
     log->add_flag("-q,--quiet", o.quiet, "no report for people");
@@ -173,32 +207,38 @@ class CommandLine {
 
   void add_catalogue_commands() {
     Options& o = in_.options;
-    CLI::App* explain = program_.add_subcommand("explain", "a rule's page, or the rule that knows an error text");
+    CLI::App* explain =
+        program_.add_subcommand("explain", "a rule's page, or the rule that knows an error text");
     explain->add_option("subject", in_.subject, "RULE or \"error text\"")->required();
     add_rule_options(explain, o);
     add_screen_options(explain, o);
-    CLI::App* rules = program_.add_subcommand("rules", "the catalogue; `rules test FILE` tries a rule page of your own");
+    CLI::App* rules =
+        program_.add_subcommand("rules", "the catalogue; `rules test FILE` tries a rule page of your own");
     add_rule_options(rules, o);
     add_screen_options(rules, o);
     rules->require_subcommand(0, 1);
     CLI::App* list = rules->add_subcommand("list", "every rule, one a line");
     add_rule_options(list, o);
     add_screen_options(list, o);
-    rules_test_ = rules->add_subcommand("test", "run the examples that a rule page holds (without FILE: of every rule)");
+    rules_test_ = rules->add_subcommand(
+        "test", "run the examples that a rule page holds (without FILE: of every rule)");
     add_files(rules_test_, "file", in_.files, "rule pages");
     add_rule_options(rules_test_, o);
     add_screen_options(rules_test_, o);
     CLI::App* schema = program_.add_subcommand("schema", "the JSON Schema of what this program writes");
     schema->add_option("what", in_.schema, "diagnosis");
-    CLI::App* rendered = program_.add_subcommand("report", "JSON diagnoses of earlier runs as another format");
+    CLI::App* rendered =
+        program_.add_subcommand("report", "JSON diagnoses of earlier runs as another format");
     add_files(rendered, "diagnosis", in_.files, "files that fix or --report json= wrote")->required();
     rendered->add_option("--html", in_.html, "write one HTML page here");
-    rendered->add_option("--output-format", o.output_format, "text, concise, json, jsonl, sarif, github, junit, markdown or html");
+    rendered->add_option("--output-format", o.output_format,
+                         "text, concise, json, jsonl, sarif, github, junit, markdown or html");
     add_screen_options(rendered, o);
   }
 
   void add_model_commands() {
-    CLI::App* inspect = program_.add_subcommand("inspect", "operators, ranks, types, sizes, outputs, signatures");
+    CLI::App* inspect =
+        program_.add_subcommand("inspect", "operators, ranks, types, sizes, outputs, signatures");
     inspect->add_option("model", in_.model, "model file")->required();
     inspect->add_option("--output-format", in_.format, "text or json");
     add_screen_options(inspect, in_.options);
@@ -211,7 +251,8 @@ class CommandLine {
 
   void add_samples(CLI::App* command, const std::string& format_help) {
     NumericOptions& n = in_.numeric;
-    add_list(command, "--inputs", n.inputs, "inputs to run on: .npz or .npy files, arrays by input name (may be repeated)");
+    add_list(command, "--inputs", n.inputs,
+             "inputs to run on: .npz or .npy files, arrays by input name (may be repeated)");
     add_list(command, "--range", n.ranges, "values of generated inputs: NAME=LO:HI (may be repeated)");
     command->add_option("--samples", in_.options.samples, "generated samples")->check(CLI::PositiveNumber);
     command->add_option("--seed", in_.options.seed, "seed of generated samples");
@@ -221,20 +262,26 @@ class CommandLine {
 
   void add_numeric_commands() {
     NumericOptions& n = in_.numeric;
-    CLI::App* verify = program_.add_subcommand("verify", "are two models equal, or a model and what a device computed");
+    CLI::App* verify =
+        program_.add_subcommand("verify", "are two models equal, or a model and what a device computed");
     verify->add_option("model", n.model, "model file")->required();
     verify->add_option("other", n.other, "model file to compare with");
-    add_list(verify, "--outputs", n.outputs, "instead of a second model: the outputs of a device on --inputs, .npz or .npy");
-    verify->add_option("--on", n.on, "run the second model (or the one model) on this runtime: see `modeldoctor runners`");
-    verify->add_option("--runner", n.runner, "run it with a command of your own, which gets the exchange folder");
+    add_list(verify, "--outputs", n.outputs,
+             "instead of a second model: the outputs of a device on --inputs, .npz or .npy");
+    verify->add_option("--on", n.on,
+                       "run the second model (or the one model) on this runtime: see `modeldoctor runners`");
+    verify->add_option("--runner", n.runner,
+                       "run it with a command of your own, which gets the exchange folder");
     verify->add_option("--timeout", n.timeout, "seconds that a runtime may take")->check(CLI::PositiveNumber);
     verify->add_option("--rtol", n.rtol, "allowed relative difference");
     verify->add_option("--atol", n.atol, "allowed absolute difference");
     verify->add_flag("--fp16", n.fp16, "compute the second model (or the one model) as an fp16 device does");
     add_samples(verify, "text or json");
-    CLI::App* fp16 = program_.add_subcommand("fp16", "headroom to 65504 per layer, the first overflow, overflow or precision");
+    CLI::App* fp16 = program_.add_subcommand(
+        "fp16", "headroom to 65504 per layer, the first overflow, overflow or precision");
     fp16->add_option("model", n.model, "model file")->required();
-    fp16->add_option("--arithmetic", n.arithmetic, "how the device sums: storage (in fp32), accumulate or tree (in fp16)")
+    fp16->add_option("--arithmetic", n.arithmetic,
+                     "how the device sums: storage (in fp32), accumulate or tree (in fp16)")
         ->check(CLI::IsMember({"storage", "accumulate", "tree"}));
     fp16->add_flag("--saturate", n.saturate, "overflow gives 65504, not infinity");
     add_samples(fp16, "text, json or csv");
@@ -254,7 +301,9 @@ class CommandLine {
     const std::vector<std::string> names = command_names(program_);
     if (std::find(names.begin(), names.end(), word) != names.end()) return 0;
     std::error_code error;
-    if (std::filesystem::exists(word, error)) return fail_usage(fmt::format("say what to do with {0}: modeldoctor check {0}, or modeldoctor fix {0}", word));
+    if (std::filesystem::exists(word, error))
+      return fail_usage(
+          fmt::format("say what to do with {0}: modeldoctor check {0}, or modeldoctor fix {0}", word));
     return fail_usage(fmt::format("no command is called {}{}", word, did_you_mean(word, names)));
   }
 
@@ -270,7 +319,8 @@ class CommandLine {
     if (name == "fix") return run_fix(in_.options);
     if (name == "log") return run_log(in_.options);
     if (name == "explain") return run_explain(in_.options, in_.subject);
-    if (name == "rules") return rules_test_->parsed() ? run_rules_test(in_.options, in_.files) : run_rules_list(in_.options);
+    if (name == "rules")
+      return rules_test_->parsed() ? run_rules_test(in_.options, in_.files) : run_rules_list(in_.options);
     if (name == "schema") return run_schema(in_.schema);
     if (name == "report") return run_report(in_.options, in_.files, in_.html);
     if (name == "verify") return run_verify(in_.options, in_.numeric);

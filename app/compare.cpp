@@ -10,8 +10,8 @@
 namespace md::app {
 namespace {
 
-// A run of the reference evaluator costs about a nanosecond a multiply-add, on both models: this keeps the end of a fix
-// to a few seconds. `modeldoctor verify` has no such limit.
+// A run of the reference evaluator costs about a nanosecond a multiply-add, on both models: this keeps the
+// end of a fix to a few seconds. `modeldoctor verify` has no such limit.
 constexpr std::int64_t kAffordableWork = 2'000'000'000;
 constexpr int kSamples = 8;
 
@@ -35,21 +35,26 @@ Promise promise_of(const Diagnosis& diagnosis) {
       if (!fix.applied) continue;
       promise.unsafe = promise.unsafe || fix.applicability == "unsafe";
       if (fix.exactness == "bounded") promise.exactness = Exactness::bounded;
-      if (fix.exactness == "rounding" && promise.exactness == Exactness::exact) promise.exactness = Exactness::rounding;
+      if (fix.exactness == "rounding" && promise.exactness == Exactness::exact)
+        promise.exactness = Exactness::rounding;
     }
   return promise;
 }
 
 std::string difference_text(const ModelComparison& comparison) {
   if (!comparison.interface_differences.empty()) return comparison.interface_differences.front();
-  const auto worst = std::find_if(comparison.outputs.begin(), comparison.outputs.end(), [](const OutputComparison& output) { return !output.equal; });
-  const std::string where = worst == comparison.outputs.end() ? "" : fmt::format("; \"{}\" {}", worst->name, worst->where);
-  return fmt::format("largest difference {:.3g}, {:.3g} relative{}", comparison.max_abs, comparison.max_rel, where);
+  const auto worst = std::find_if(comparison.outputs.begin(), comparison.outputs.end(),
+                                  [](const OutputComparison& output) { return !output.equal; });
+  const std::string where =
+      worst == comparison.outputs.end() ? "" : fmt::format("; \"{}\" {}", worst->name, worst->where);
+  return fmt::format("largest difference {:.3g}, {:.3g} relative{}", comparison.max_abs, comparison.max_rel,
+                     where);
 }
 
 }  // namespace
 
-Status compare_whole(const Model& input, const Model& written, double max_error, std::uint64_t seed, Diagnosis& diagnosis) {
+Status compare_whole(const Model& input, const Model& written, double max_error, std::uint64_t seed,
+                     Diagnosis& diagnosis) {
   const Promise promise = promise_of(diagnosis);
   const std::int64_t work = std::max<std::int64_t>(1, work_of(input) + work_of(written));
   CompareOptions options;
@@ -58,7 +63,8 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
   options.exactness = promise.exactness;
   options.max_error = max_error;
   if (options.samples == 0) {
-    diagnosis.notes.push_back("the whole model was not compared, it is too large for that here; `modeldoctor verify` does it");
+    diagnosis.notes.push_back(
+        "the whole model was not compared, it is too large for that here; `modeldoctor verify` does it");
     return {};
   }
   const ModelComparison comparison = verify_models(input, written, options);
@@ -74,7 +80,8 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
   verification.equal = comparison.equal;
   verification.note = comparison.note;
   if (comparison.fp16_error)
-    verification.note += fmt::format("{}fp16 rounding alone moves the input model by {:.2g} relative", verification.note.empty() ? "" : "; ", *comparison.fp16_error);
+    verification.note += fmt::format("{}fp16 rounding alone moves the input model by {:.2g} relative",
+                                     verification.note.empty() ? "" : "; ", *comparison.fp16_error);
   const std::string difference = comparison.equal ? "" : difference_text(comparison);
   diagnosis.verification = std::move(verification);
   if (comparison.equal || promise.unsafe) return {};

@@ -8,8 +8,10 @@
 
 namespace md::app {
 
-/// Compares the input with what was written and records the result in the diagnosis (a note where nothing could be
-/// evaluated). Error (check): they differ by more than the applied fixes state, though all of them are safe.
-Status compare_whole(const Model& input, const Model& written, double max_error, std::uint64_t seed, Diagnosis& diagnosis);
+/// Compares the input with what was written and records the result in the diagnosis (a note where nothing
+/// could be evaluated). Error (check): they differ by more than the applied fixes state, though all of them
+/// are safe.
+Status compare_whole(const Model& input, const Model& written, double max_error, std::uint64_t seed,
+                     Diagnosis& diagnosis);
 
 }  // namespace md::app

@@ -59,7 +59,9 @@ Status apply_config(const std::string& path, CLI::App& program, CLI::App& comman
     // CLI11 marks the begin and the end of a section with items of these names.
     if (item.name == "++" || item.name == "--") continue;
     if (!item.parents.empty() && item.parents.front() != command.get_name()) continue;
-    if (!is_known(item.name, program)) return usage_error(fmt::format("{}: {} is no option{}", path, item.name, did_you_mean(item.name, long_options(program))));
+    if (!is_known(item.name, program))
+      return usage_error(fmt::format("{}: {} is no option{}", path, item.name,
+                                     did_you_mean(item.name, long_options(program))));
     CLI::Option* option = command.get_option_no_throw("--" + item.name);
     if (!option || option->count() > 0) continue;
     try {

@@ -1,4 +1,5 @@
-// modeldoctor.toml: defaults for long options, without the dashes ("target = \"litert-gpu@2.3.0\"", "ignore = [\"F16003\"]").
+// modeldoctor.toml: defaults for long options, without the dashes ("target = \"litert-gpu@2.3.0\"", "ignore =
+// [\"F16003\"]").
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -10,8 +11,9 @@ namespace md::app {
 /// The nearest modeldoctor.toml in this folder or above it; "" when there is none.
 std::string find_config();
 
-/// Gives the options of `command` that the command line does not set the values of the file; a section [fix] is for that
-/// command alone. Errors name the file and the key ("did you mean"); keys of other commands are no error.
+/// Gives the options of `command` that the command line does not set the values of the file; a section [fix]
+/// is for that command alone. Errors name the file and the key ("did you mean"); keys of other commands are
+/// no error.
 Status apply_config(const std::string& path, CLI::App& program, CLI::App& command);
 
 /// Every long option of the program, without dashes, for messages.

@@ -51,8 +51,11 @@ Diagnosis failed(const Session& session, const std::string& path, const Error& e
   diagnosis.command = session.command;
   diagnosis.rules_version = session.rules.version();
   const bool names_it = path.empty() || error.message.find(path) != std::string::npos;
-  const char* code = error.kind == Error::Kind::usage ? "usage" : error.kind == Error::Kind::check ? "check" : error.kind == Error::Kind::internal ? "internal"
-                     : error.kind == Error::Kind::unsupported ? "unsupported" : "input";
+  const char* code = error.kind == Error::Kind::usage         ? "usage"
+                     : error.kind == Error::Kind::check       ? "check"
+                     : error.kind == Error::Kind::internal    ? "internal"
+                     : error.kind == Error::Kind::unsupported ? "unsupported"
+                                                              : "input";
   fail_run(diagnosis, exit_code(error), code, names_it ? error.message : path + ": " + error.message);
   return diagnosis;
 }
@@ -68,7 +71,8 @@ DiagnoseRequest request_for(const Session& session, const Document* document, co
   request.command = session.command;
   DiagnoseOptions& to = request.options;
   to.apply = session.apply;
-  to.unsafe_fixes = options.unsafe_fixes, to.exact_only = options.exact_only, to.require_proof = options.require_proof;
+  to.unsafe_fixes = options.unsafe_fixes, to.exact_only = options.exact_only,
+  to.require_proof = options.require_proof;
   to.thorough = options.thorough;
   to.max_error = options.max_error, to.samples = options.samples, to.seed = options.seed;
   to.select = options.select, to.ignore = options.ignore, to.symptoms = options.symptoms;
@@ -76,7 +80,9 @@ DiagnoseRequest request_for(const Session& session, const Document* document, co
   return request;
 }
 
-std::string_view fail_on_word(const Session& session) { return session.fail_on ? name(*session.fail_on) : std::string_view("never"); }
+std::string_view fail_on_word(const Session& session) {
+  return session.fail_on ? name(*session.fail_on) : std::string_view("never");
+}
 
 /// The file that was written holds exactly the edited graph.
 Status accept_written(const Model& edited, const Document& written) {
@@ -85,21 +91,30 @@ Status accept_written(const Model& edited, const Document& written) {
   return {};
 }
 
-/// Writes the model (when there is something to write) and the diagnosis beside it. `start`: what the fixes began with.
-void write_outputs(const Session& session, const Document& document, const Model& start, const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
+/// Writes the model (when there is something to write) and the diagnosis beside it. `start`: what the fixes
+/// began with.
+void write_outputs(const Session& session, const Document& document, const Model& start,
+                   const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
   if (session.options.dry_run) return;
   const bool write = edited.has_value() || (plan.named && !plan.in_place);
   if (write) {
     const Model& model = edited ? *edited : document.model();
     auto output = write_model(document, model, plan, [&](const Document& written) -> Status {
       if (auto status = accept_written(model, written); !status || !edited) return status;
-      return compare_whole(start, written.model(), session.options.max_error, session.options.seed, diagnosis);
+      return compare_whole(start, written.model(), session.options.max_error, session.options.seed,
+                           diagnosis);
     });
-    if (output) diagnosis.output = std::move(*output);
-    else fail_run(diagnosis, exit_code(output.error()), output.error().kind == Error::Kind::check ? "check" : "write", output.error().message);
+    if (output)
+      diagnosis.output = std::move(*output);
+    else
+      fail_run(diagnosis, exit_code(output.error()),
+               output.error().kind == Error::Kind::check ? "check" : "write", output.error().message);
   }
-  if (!write && diagnosis.findings.empty() && diagnosis.unexplained.empty() && diagnosis.unexplained_predictions.empty()) return;
-  if (auto status = write_text(plan.diagnosis_path, render(std::span(&diagnosis, 1), ReportFormat::json)); !status)
+  if (!write && diagnosis.findings.empty() && diagnosis.unexplained.empty() &&
+      diagnosis.unexplained_predictions.empty())
+    return;
+  if (auto status = write_text(plan.diagnosis_path, render(std::span(&diagnosis, 1), ReportFormat::json));
+      !status)
     fail_run(diagnosis, exit_code(status.error()), "write", status.error().message);
 }
 
@@ -119,7 +134,8 @@ ModelRun run_model(const Session& session, const std::string& path) {
   auto document = open_document(*file);
   if (!document) return {failed(session, path, document.error()), ""};
   if (session.apply && !options.dry_run)
-    if (auto status = check_output(plan, options.force); !status) return {failed(session, plan.model_path, status.error()), ""};
+    if (auto status = check_output(plan, options.force); !status)
+      return {failed(session, plan.model_path, status.error()), ""};
 
   std::optional<Model> cut;
   if (!options.cuts.empty()) {
@@ -135,24 +151,30 @@ ModelRun run_model(const Session& session, const std::string& path) {
   if (!outcome) return {failed(session, path, outcome.error()), ""};
   run.diagnosis = std::move(outcome->diagnosis);
   if (cut) {
-    run.diagnosis.notes.push_back(fmt::format("cut before {}: that is an output now, what lay behind it is gone", fmt::join(options.cuts, ", ")));
+    run.diagnosis.notes.push_back(fmt::format(
+        "cut before {}: that is an output now, what lay behind it is gone", fmt::join(options.cuts, ", ")));
     if (!outcome->edited) outcome->edited = cut;
   }
-  if (session.apply && !capability.can_write) run.diagnosis.notes.push_back("this file cannot be rewritten: " + capability.reason);
+  if (session.apply && !capability.can_write)
+    run.diagnosis.notes.push_back("this file cannot be rewritten: " + capability.reason);
   if (options.hash && run.diagnosis.model) run.diagnosis.model->sha256 = sha256((*file)->bytes());
   if (session.baseline) {
     session.baseline->remove_known(run.diagnosis);
     settle(run.diagnosis, fail_on_word(session));
   }
-  if (options.show_diff && outcome->edited) run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
-  if (session.apply) write_outputs(session, **document, cut ? *cut : (*document)->model(), plan, outcome->edited, run.diagnosis);
+  if (options.show_diff && outcome->edited)
+    run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
+  if (session.apply)
+    write_outputs(session, **document, cut ? *cut : (*document)->model(), plan, outcome->edited,
+                  run.diagnosis);
   return run;
 }
 
 /// Every model, several at a time, in the order of the command line.
 std::vector<ModelRun> run_models(const Session& session, const std::vector<std::string>& models) {
   std::vector<ModelRun> runs(models.size());
-  const unsigned wanted = session.options.jobs > 0 ? static_cast<unsigned>(session.options.jobs) : std::max(1U, std::thread::hardware_concurrency());
+  const unsigned wanted = session.options.jobs > 0 ? static_cast<unsigned>(session.options.jobs)
+                                                   : std::max(1U, std::thread::hardware_concurrency());
   const std::size_t workers = std::min<std::size_t>(wanted, models.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
@@ -172,14 +194,16 @@ struct ReportFile {
 
 Result<ReportFormat> parse_format(const std::string& name) {
   if (const auto format = report_format_from_name(name)) return *format;
-  return usage_error(fmt::format("no report format is called {}{}", name, did_you_mean(name, report_format_names())));
+  return usage_error(
+      fmt::format("no report format is called {}{}", name, did_you_mean(name, report_format_names())));
 }
 
 Result<std::vector<ReportFile>> parse_reports(const std::vector<std::string>& wishes) {
   std::vector<ReportFile> files;
   for (const std::string& wish : wishes) {
     const std::size_t equals = wish.find('=');
-    if (equals == std::string::npos || equals + 1 == wish.size()) return usage_error(fmt::format("--report {}: expected FORMAT=FILE", wish));
+    if (equals == std::string::npos || equals + 1 == wish.size())
+      return usage_error(fmt::format("--report {}: expected FORMAT=FILE", wish));
     auto format = parse_format(wish.substr(0, equals));
     if (!format) return tl::make_unexpected(format.error());
     files.push_back({*format, wish.substr(equals + 1)});
@@ -188,26 +212,33 @@ Result<std::vector<ReportFile>> parse_reports(const std::vector<std::string>& wi
 }
 
 /// Prints and writes the reports; the exit code is the worst of the runs'.
-int publish(const Options& options, ReportFormat format, const std::vector<ReportFile>& files, const std::vector<ModelRun>& runs) {
+int publish(const Options& options, ReportFormat format, const std::vector<ReportFile>& files,
+            const std::vector<ModelRun>& runs) {
   std::vector<Diagnosis> diagnoses;
   int code = 0;
   for (const ModelRun& run : runs) {
     code = worse_exit_code(code, run.diagnosis.exit_code);
     if (!run.diagnosis.error_message.empty()) print_error(run.diagnosis.error_message);
-    if (!run.diff.empty()) format == ReportFormat::text ? static_cast<void>(print_data(run.diff)) : print_note(run.diff);
+    if (!run.diff.empty())
+      format == ReportFormat::text ? static_cast<void>(print_data(run.diff)) : print_note(run.diff);
     diagnoses.push_back(run.diagnosis);
   }
   for (const ReportFile& file : files)
-    if (auto status = write_text(file.path, render(diagnoses, file.format)); !status) code = worse_exit_code(code, report(status.error()));
+    if (auto status = write_text(file.path, render(diagnoses, file.format)); !status)
+      code = worse_exit_code(code, report(status.error()));
   const bool people = format == ReportFormat::text || format == ReportFormat::concise;
   // A run that failed has its one line on standard error already.
-  if (people) std::erase_if(diagnoses, [](const Diagnosis& diagnosis) { return !diagnosis.error_code.empty() && diagnosis.findings.empty(); });
+  if (people)
+    std::erase_if(diagnoses, [](const Diagnosis& diagnosis) {
+      return !diagnosis.error_code.empty() && diagnosis.findings.empty();
+    });
   if (diagnoses.empty() || (people && options.quiet)) return code;
   if (!print_data(render(diagnoses, format, {use_color(options.color, stdout), options.verbose}))) return 4;
   return code;
 }
 
-int run_session(const Options& options, const std::string& command, bool apply, const std::vector<std::string>& model_paths) {
+int run_session(const Options& options, const std::string& command, bool apply,
+                const std::vector<std::string>& model_paths) {
   auto format = parse_format(options.output_format);
   if (!format) return report(format.error());
   auto files = parse_reports(options.reports);
@@ -217,9 +248,11 @@ int run_session(const Options& options, const std::string& command, bool apply, 
   auto models = expand_models(model_paths);
   if (!models) return report(models.error());
   for (const ReportFile& file : *files)
-    if (std::any_of(models->begin(), models->end(), [&](const std::string& model) { return same_file(model, file.path); }))
+    if (std::any_of(models->begin(), models->end(),
+                    [&](const std::string& model) { return same_file(model, file.path); }))
       return report({Error::Kind::usage, fmt::format("--report {}: is an input file", file.path)});
-  if (!options.output.empty() && models->size() > 1) return report({Error::Kind::usage, "-o names one file, but there are several models"});
+  if (!options.output.empty() && models->size() > 1)
+    return report({Error::Kind::usage, "-o names one file, but there are several models"});
   auto rules = load_rules(options);
   if (!rules) return report(rules.error());
   auto logs = read_logs(options.logs);
@@ -239,15 +272,21 @@ int run_session(const Options& options, const std::string& command, bool apply, 
 }  // namespace
 
 int run_check(const Options& options) {
-  if (options.models.empty()) return report({Error::Kind::usage, "check needs a model file; `modeldoctor log FILE` reads a log alone"});
+  if (options.models.empty())
+    return report({Error::Kind::usage, "check needs a model file; `modeldoctor log FILE` reads a log alone"});
   return run_session(options, "check", false, options.models);
 }
 
 int run_fix(const Options& options) {
-  if (options.models.empty() && options.logs.empty()) return report({Error::Kind::usage, "fix needs a model file, a log (--log FILE), or both"});
-  if (options.models.empty() && !options.output.empty()) return report({Error::Kind::usage, "-o needs a model to write; a log alone gives advice"});
+  if (options.models.empty() && options.logs.empty())
+    return report({Error::Kind::usage, "fix needs a model file, a log (--log FILE), or both"});
+  if (options.models.empty() && !options.output.empty())
+    return report({Error::Kind::usage, "-o needs a model to write; a log alone gives advice"});
   for (const std::string& model : options.models)
-    if (is_folder(model)) return report({Error::Kind::usage, fmt::format("{}: is a directory; fix takes model files, check takes folders too", model)});
+    if (is_folder(model))
+      return report(
+          {Error::Kind::usage,
+           fmt::format("{}: is a directory; fix takes model files, check takes folders too", model)});
   return run_session(options, "fix", true, options.models);
 }
 

@@ -16,12 +16,15 @@ namespace {
 
 /// One word that could be an id, a name or an alias; an error text has blanks or punctuation.
 bool looks_like_a_name(const std::string& subject) {
-  return std::all_of(subject.begin(), subject.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; });
+  return std::all_of(subject.begin(), subject.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+  });
 }
 
 std::string runtimes_of(const Rule& rule) {
   std::string text;
-  for (const RuntimeRange& range : rule.runtimes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", range.target, range.fails.text());
+  for (const RuntimeRange& range : rule.runtimes)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", range.target, range.fails.text());
   return text;
 }
 
@@ -35,11 +38,15 @@ std::string page_of(const Options& options, const Rule& rule) {
 int explain_text(const Options& options, const RuleBook& rules, const std::string& text) {
   const std::vector<const Rule*> hits = RuleIndex(rules).hits(text);
   if (hits.empty()) {
-    print_error(fmt::format("no rule knows this text; `modeldoctor log FILE` reads a whole log, `modeldoctor rules` lists what is known: {}", text));
+    print_error(
+        fmt::format("no rule knows this text; `modeldoctor log FILE` reads a whole log, `modeldoctor rules` "
+                    "lists what is known: {}",
+                    text));
     return 1;
   }
   print_data(page_of(options, *hits.front()));
-  for (std::size_t i = 1; i < hits.size(); ++i) print_data(fmt::format("also possible: {} {}: {}\n", hits[i]->id, hits[i]->name, hits[i]->summary));
+  for (std::size_t i = 1; i < hits.size(); ++i)
+    print_data(fmt::format("also possible: {} {}: {}\n", hits[i]->id, hits[i]->name, hits[i]->summary));
   return 0;
 }
 
@@ -61,7 +68,8 @@ int run_rules_list(const Options& options) {
   std::string out;
   for (const Rule& rule : rules->rules()) {
     const std::string title = rule.id + " " + rule.name;
-    out += fmt::format("{:<{}}  {:<6}  {:<6}  {}\n", title, widest, name(rule.severity), rule.applicability, runtimes_of(rule));
+    out += fmt::format("{:<{}}  {:<6}  {:<6}  {}\n", title, widest, name(rule.severity), rule.applicability,
+                       runtimes_of(rule));
     if (options.verbose) out += fmt::format("    {}\n", rule.summary);
   }
   out += fmt::format("{} rules; `modeldoctor explain ID` shows a page\n", rules->rules().size());
@@ -76,8 +84,10 @@ int run_rules_test(const Options& options, const std::vector<std::string>& files
     if (!file) return report(file.error());
     const Bytes bytes = (*file)->bytes();
     auto rule = parse_rule(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (rule) rules.push_back(std::move(*rule));
-    else print_error(rule.error().message), ++bad;
+    if (rule)
+      rules.push_back(std::move(*rule));
+    else
+      print_error(rule.error().message), ++bad;
   }
   if (files.empty()) {
     auto book = load_rules(options);
@@ -88,7 +98,8 @@ int run_rules_test(const Options& options, const std::vector<std::string>& files
   for (const Rule& rule : rules) {
     const std::vector<ExampleFailure> failures = run_rule_examples(rule);
     for (const ExampleFailure& failure : failures) out += failure.text() + "\n";
-    out += fmt::format("{} {}: {} examples, {} failed\n", rule.id, rule.name, rule.log_examples.size() + rule.model_examples.size(), failures.size());
+    out += fmt::format("{} {}: {} examples, {} failed\n", rule.id, rule.name,
+                       rule.log_examples.size() + rule.model_examples.size(), failures.size());
     bad += static_cast<int>(failures.size());
   }
   for (const std::string& overlap : overlapping_signatures(rules)) out += overlap + "\n", ++bad;

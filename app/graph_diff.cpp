@@ -17,19 +17,25 @@ struct Line {
   std::string text;
 };
 
-/// Everything of a graph that can change, one line each. Ids are not in the text, so that graphs read from two files compare.
+/// Everything of a graph that can change, one line each. Ids are not in the text, so that graphs read from
+/// two files compare.
 std::vector<Line> describe(const Graph& graph, Format format) {
   std::vector<Line> lines;
   for (const ValueId id : graph.inputs)
-    if (id >= 0) lines.push_back({"input", fmt::format("input %{} : {}", graph.value(id).name, print_type(graph.value(id)))});
+    if (id >= 0)
+      lines.push_back(
+          {"input", fmt::format("input %{} : {}", graph.value(id).name, print_type(graph.value(id)))});
   for (std::size_t v = 0; v < graph.values.size(); ++v) {
     const Value& value = graph.values[v];
     if (!value.is_constant() || graph.uses(static_cast<ValueId>(v)).empty()) continue;
-    lines.push_back({"constant", fmt::format("const %{} : {} (content {:.12})", value.name, print_type(value), sha256(value.constant->bytes))});
+    lines.push_back({"constant", fmt::format("const %{} : {} (content {:.12})", value.name, print_type(value),
+                                             sha256(value.constant->bytes))});
   }
   for (const NodeId id : graph.order) lines.push_back({"operator", print_node(graph, id, format)});
   for (const ValueId id : graph.outputs)
-    if (id >= 0) lines.push_back({"output", fmt::format("output %{} : {}", graph.value(id).name, print_type(graph.value(id)))});
+    if (id >= 0)
+      lines.push_back(
+          {"output", fmt::format("output %{} : {}", graph.value(id).name, print_type(graph.value(id)))});
   return lines;
 }
 
@@ -61,7 +67,8 @@ std::vector<Change> compare(const Model& before, const Model& after) {
 
 }  // namespace
 
-std::string graph_diff_text(const Model& before, const Model& after, const std::string& before_name, const std::string& after_name) {
+std::string graph_diff_text(const Model& before, const Model& after, const std::string& before_name,
+                            const std::string& after_name) {
   const std::vector<Change> changes = compare(before, after);
   if (changes.empty()) return "";
   std::string out = fmt::format("--- {}\n+++ {}\n", before_name, after_name);
@@ -78,11 +85,16 @@ std::string graph_diff_text(const Model& before, const Model& after, const std::
   return out;
 }
 
-std::string graph_diff_json(const Model& before, const Model& after, const std::string& before_name, const std::string& after_name) {
+std::string graph_diff_json(const Model& before, const Model& after, const std::string& before_name,
+                            const std::string& after_name) {
   nlohmann::json changes = nlohmann::json::array();
   for (const Change& change : compare(before, after))
-    changes.push_back({{"graph", change.graph}, {"change", change.sign == '-' ? "removed" : "added"}, {"kind", change.line.kind}, {"text", change.line.text}});
-  const nlohmann::json json = {{"before", before_name}, {"after", after_name}, {"changes", changes}, {"same", changes.empty()}};
+    changes.push_back({{"graph", change.graph},
+                       {"change", change.sign == '-' ? "removed" : "added"},
+                       {"kind", change.line.kind},
+                       {"text", change.line.text}});
+  const nlohmann::json json = {
+      {"before", before_name}, {"after", after_name}, {"changes", changes}, {"same", changes.empty()}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -20,7 +20,8 @@ bool has_model_extension(const fs::path& path) {
 
 Status check_names(const std::vector<std::string>& names, const RuleBook& rules) {
   for (const std::string& name : names) {
-    const bool known = std::any_of(rules.rules().begin(), rules.rules().end(), [&](const Rule& rule) { return rule_is_named(rule, {name}); });
+    const bool known = std::any_of(rules.rules().begin(), rules.rules().end(),
+                                   [&](const Rule& rule) { return rule_is_named(rule, {name}); });
     if (!known) return tl::make_unexpected(rules.unknown_rule(name));
   }
   return {};
@@ -32,7 +33,8 @@ Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path) {
   if (path != "-") return MappedFile::open(path);
   std::string bytes;
   std::vector<char> chunk(1 << 16);
-  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), stdin)) bytes.append(chunk.data(), got);
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), stdin))
+    bytes.append(chunk.data(), got);
   if (std::ferror(stdin) != 0) return input_error("standard input: cannot be read");
   return MappedFile::from_bytes("-", std::move(bytes));
 }
@@ -48,9 +50,11 @@ Result<std::vector<std::string>> expand_models(const std::vector<std::string>& p
     std::vector<std::string> found;
     fs::recursive_directory_iterator entry(path, fs::directory_options::skip_permission_denied, error), end;
     for (; !error && entry != end; entry.increment(error))
-      if (entry->is_regular_file(error) && has_model_extension(entry->path())) found.push_back(entry->path().string());
+      if (entry->is_regular_file(error) && has_model_extension(entry->path()))
+        found.push_back(entry->path().string());
     if (error) return input_error(fmt::format("{}: cannot list the folder: {}", path, error.message()));
-    if (found.empty()) return input_error(fmt::format("{}: a folder without model files (.tflite, .onnx, .pt2, .pte)", path));
+    if (found.empty())
+      return input_error(fmt::format("{}: a folder without model files (.tflite, .onnx, .pt2, .pte)", path));
     std::sort(found.begin(), found.end());
     models.insert(models.end(), found.begin(), found.end());
   }
@@ -67,7 +71,8 @@ Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     auto file = open_input(path);
     if (!file) return tl::make_unexpected(file.error());
-    if ((*file)->bytes().empty()) return input_error(fmt::format("{}: the log is empty", path == "-" ? "standard input" : path));
+    if ((*file)->bytes().empty())
+      return input_error(fmt::format("{}: the log is empty", path == "-" ? "standard input" : path));
     auto log = parse_log(path, (*file)->bytes());
     if (!log) return tl::make_unexpected(log.error());
     logs.push_back(std::move(*log));

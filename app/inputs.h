@@ -21,7 +21,8 @@ bool is_folder(const std::string& path);
 
 Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths);
 
-/// The rule book with the user's folders. Errors also for --select and --ignore names that no rule has ("did you mean").
+/// The rule book with the user's folders. Errors also for --select and --ignore names that no rule has ("did
+/// you mean").
 Result<RuleBook> load_rules(const Options& options);
 
 /// The rule by id, name or alias; else an error with the nearest.

@@ -19,7 +19,9 @@ namespace {
 using Json = nlohmann::json;
 
 std::string operator_name(const Node& node) {
-  return node.custom.empty() || (node.op != "CUSTOM" && node.op != "STABLEHLO_COMPOSITE") ? node.op : node.op + " " + node.custom;
+  return node.custom.empty() || (node.op != "CUSTOM" && node.op != "STABLEHLO_COMPOSITE")
+             ? node.op
+             : node.op + " " + node.custom;
 }
 
 std::map<std::string, std::size_t> histogram(const Model& model) {
@@ -59,24 +61,28 @@ std::string value_names(const Graph& graph, const std::vector<ValueId>& ids) {
 std::string inspect_text(const Document& document, const std::string& path, bool verbose) {
   const Model& model = document.model();
   const Totals sum = totals(model);
-  std::string out = fmt::format("{}: {}, {} bytes, {} graph{}, {} operators, {} constants of {} bytes, highest rank {}\n", path, name(model.format),
-                                document.file().bytes().size(), model.graphs.size(), model.graphs.size() == 1 ? "" : "s", sum.nodes, sum.constants,
-                                sum.constant_bytes, sum.highest_rank);
+  std::string out = fmt::format(
+      "{}: {}, {} bytes, {} graph{}, {} operators, {} constants of {} bytes, highest rank {}\n", path,
+      name(model.format), document.file().bytes().size(), model.graphs.size(),
+      model.graphs.size() == 1 ? "" : "s", sum.nodes, sum.constants, sum.constant_bytes, sum.highest_rank);
   if (!model.producer.empty()) out += fmt::format("written by {}\n", model.producer);
-  if (const WriteCapability capability = document.capability(); !capability.can_write) out += fmt::format("cannot be rewritten: {}\n", capability.reason);
+  if (const WriteCapability capability = document.capability(); !capability.can_write)
+    out += fmt::format("cannot be rewritten: {}\n", capability.reason);
   for (const auto& [key, text] : model.metadata) out += fmt::format("metadata {}: {}\n", key, text);
   for (const ModelSignature& signature : model.signatures) {
     std::vector<std::string> in, to;
     for (const auto& [external, id] : signature.inputs) in.push_back(external);
     for (const auto& [external, id] : signature.outputs) to.push_back(external);
-    out += fmt::format("signature {}: ({}) -> ({})\n", signature.key, fmt::join(in, ", "), fmt::join(to, ", "));
+    out +=
+        fmt::format("signature {}: ({}) -> ({})\n", signature.key, fmt::join(in, ", "), fmt::join(to, ", "));
   }
   out += "operators:\n";
   for (const auto& [op, count] : histogram(model)) out += fmt::format("  {:>6}  {}\n", count, op);
   for (std::size_t g = 0; g < model.graphs.size(); ++g) {
     const Graph& graph = model.graphs[g];
-    out += fmt::format("graph s{} {}: {} operators\n  inputs:  {}\n  outputs: {}\n", g, graph.name, graph.order.size(), value_names(graph, graph.inputs),
-                       value_names(graph, graph.outputs));
+    out +=
+        fmt::format("graph s{} {}: {} operators\n  inputs:  {}\n  outputs: {}\n", g, graph.name,
+                    graph.order.size(), value_names(graph, graph.inputs), value_names(graph, graph.outputs));
     if (!verbose) continue;
     for (const NodeId id : graph.order) {
       out += fmt::format("  n{} {}\n", id, print_node(graph, id, model.format));
@@ -90,7 +96,11 @@ std::string inspect_text(const Document& document, const std::string& path, bool
 Json value_json(const Graph& graph, ValueId id) {
   if (id < 0) return nullptr;
   const Value& value = graph.value(id);
-  Json json = {{"id", id}, {"name", value.name}, {"dtype", name(value.dtype)}, {"shape", value.shape}, {"rank", value.rank()},
+  Json json = {{"id", id},
+               {"name", value.name},
+               {"dtype", name(value.dtype)},
+               {"shape", value.shape},
+               {"rank", value.rank()},
                {"constant", value.is_constant()}};
   if (value.is_constant()) json["bytes"] = value.constant->bytes.size();
   if (value.quantization && !value.quantization->scale.empty())
@@ -110,11 +120,20 @@ Json graph_json(const Graph& graph, Format format) {
     const Node& node = graph.node(id);
     Json attributes = Json::object();
     for (const auto& [key, value] : node.attrs) attributes[key] = print_attribute(value);
-    nodes.push_back({{"id", id}, {"op", operator_name(node)}, {"name", node.name}, {"layer", node.layer}, {"version", node.version},
-                     {"inputs", values_json(graph, node.inputs)}, {"outputs", values_json(graph, node.outputs)}, {"attributes", attributes},
+    nodes.push_back({{"id", id},
+                     {"op", operator_name(node)},
+                     {"name", node.name},
+                     {"layer", node.layer},
+                     {"version", node.version},
+                     {"inputs", values_json(graph, node.inputs)},
+                     {"outputs", values_json(graph, node.outputs)},
+                     {"attributes", attributes},
                      {"text", print_node(graph, id, format)}});
   }
-  return {{"name", graph.name}, {"inputs", values_json(graph, graph.inputs)}, {"outputs", values_json(graph, graph.outputs)}, {"nodes", nodes}};
+  return {{"name", graph.name},
+          {"inputs", values_json(graph, graph.inputs)},
+          {"outputs", values_json(graph, graph.outputs)},
+          {"nodes", nodes}};
 }
 
 std::string inspect_json(const Document& document, const std::string& path) {
@@ -127,13 +146,24 @@ std::string inspect_json(const Document& document, const std::string& path) {
     Json in = Json::object(), to = Json::object();
     for (const auto& [external, id] : signature.inputs) in[external] = id;
     for (const auto& [external, id] : signature.outputs) to[external] = id;
-    signatures.push_back({{"key", signature.key}, {"graph", signature.graph}, {"inputs", in}, {"outputs", to}});
+    signatures.push_back(
+        {{"key", signature.key}, {"graph", signature.graph}, {"inputs", in}, {"outputs", to}});
   }
   for (const auto& [key, text] : model.metadata) metadata.push_back({{"name", key}, {"text", text}});
-  const Json json = {{"path", path}, {"format", name(model.format)}, {"bytes", document.file().bytes().size()}, {"producer", model.producer},
-                     {"operators", histogram(model)}, {"nodes", sum.nodes}, {"constants", sum.constants}, {"constant_bytes", sum.constant_bytes},
-                     {"highest_rank", sum.highest_rank}, {"can_write", capability.can_write}, {"write_reason", capability.reason},
-                     {"signatures", signatures}, {"metadata", metadata}, {"graphs", graphs}};
+  const Json json = {{"path", path},
+                     {"format", name(model.format)},
+                     {"bytes", document.file().bytes().size()},
+                     {"producer", model.producer},
+                     {"operators", histogram(model)},
+                     {"nodes", sum.nodes},
+                     {"constants", sum.constants},
+                     {"constant_bytes", sum.constant_bytes},
+                     {"highest_rank", sum.highest_rank},
+                     {"can_write", capability.can_write},
+                     {"write_reason", capability.reason},
+                     {"signatures", signatures},
+                     {"metadata", metadata},
+                     {"graphs", graphs}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -154,7 +184,10 @@ int run_inspect(const Options& options, const std::string& model, const std::str
   if (auto status = check_format(format); !status) return report(status.error());
   auto document = open_model(model);
   if (!document) return report(document.error());
-  return print_data(format == "json" ? inspect_json(**document, model) : inspect_text(**document, model, options.verbose)) ? 0 : 4;
+  return print_data(format == "json" ? inspect_json(**document, model)
+                                     : inspect_text(**document, model, options.verbose))
+             ? 0
+             : 4;
 }
 
 int run_diff(const std::string& before, const std::string& after, const std::string& format) {

@@ -30,7 +30,8 @@ Result<Ranges> parse_ranges(const std::vector<std::string>& wishes) {
     const std::size_t equals = wish.rfind('=');
     const std::size_t colon = equals == std::string::npos ? equals : wish.find(':', equals);
     std::pair<double, double> range;
-    if (colon == std::string::npos || !read_number(std::string_view(wish).substr(equals + 1, colon - equals - 1), range.first) ||
+    if (colon == std::string::npos ||
+        !read_number(std::string_view(wish).substr(equals + 1, colon - equals - 1), range.first) ||
         !read_number(std::string_view(wish).substr(colon + 1), range.second))
       return usage_error(fmt::format("--range {}: expected NAME=LO:HI, e.g. image=0:255", wish));
     ranges[wish.substr(0, equals)] = range;
@@ -44,7 +45,8 @@ Result<std::unique_ptr<Document>> open_model(const std::string& path) {
   return open_document(*file);
 }
 
-Result<CompareOptions> compare_options(const Options& options, const NumericOptions& numeric, const Model& model) {
+Result<CompareOptions> compare_options(const Options& options, const NumericOptions& numeric,
+                                       const Model& model) {
   CompareOptions to;
   to.samples = options.samples;
   to.seed = options.seed;
@@ -61,28 +63,34 @@ Result<CompareOptions> compare_options(const Options& options, const NumericOpti
   return to;
 }
 
-Result<ModelComparison> compare_with_device(const Model& model, const NumericOptions& numeric, const CompareOptions& options) {
-  if (numeric.outputs.size() != 1 || options.inputs.empty()) return usage_error("verify needs a second model, or --inputs FILE and --outputs FILE of a device");
+Result<ModelComparison> compare_with_device(const Model& model, const NumericOptions& numeric,
+                                            const CompareOptions& options) {
+  if (numeric.outputs.size() != 1 || options.inputs.empty())
+    return usage_error("verify needs a second model, or --inputs FILE and --outputs FILE of a device");
   auto outputs = read_numpy(numeric.outputs.front());
   if (!outputs) return tl::make_unexpected(outputs.error());
   return verify_device(model, options.inputs, *outputs, options);
 }
 
 /// The first model here against the second (or the same) on a real runtime.
-Result<ModelComparison> compare_on_runtime(const Document& reference, const NumericOptions& numeric, const CompareOptions& options) {
+Result<ModelComparison> compare_on_runtime(const Document& reference, const NumericOptions& numeric,
+                                           const CompareOptions& options) {
   RunnerOptions runner;
   runner.runner = numeric.on;
   if (!numeric.runner.empty()) runner.command = numeric.runner;
   runner.fp16 = numeric.fp16;
   runner.timeout_seconds = numeric.timeout;
-  if (numeric.on.empty() == numeric.runner.empty()) return usage_error("give either --on NAME or --runner COMMAND");
+  if (numeric.on.empty() == numeric.runner.empty())
+    return usage_error("give either --on NAME or --runner COMMAND");
   if (!numeric.on.empty()) {
     std::vector<std::string> names;
     for (const RunnerInfo& info : list_runners(false)) names.push_back(info.name);
     if (std::find(names.begin(), names.end(), numeric.on) == names.end())
-      return usage_error(fmt::format("--on {}: no such runner{}; `modeldoctor runners` lists them", numeric.on, did_you_mean(numeric.on, names)));
+      return usage_error(fmt::format("--on {}: no such runner{}; `modeldoctor runners` lists them",
+                                     numeric.on, did_you_mean(numeric.on, names)));
   }
-  if (numeric.other.empty()) return verify_on(reference.model(), numeric.model, reference.model(), runner, options);
+  if (numeric.other.empty())
+    return verify_on(reference.model(), numeric.model, reference.model(), runner, options);
   auto other = open_model(numeric.other);
   if (!other) return tl::make_unexpected(other.error());
   return verify_on(reference.model(), numeric.other, (*other)->model(), runner, options);
@@ -119,13 +127,15 @@ int run_verify(const Options& options, const NumericOptions& numeric) {
     if (!b) return report(b.error());
     comparison = verify_models((*a)->model(), (*b)->model(), *settings);
   }
-  if (!print_data(numeric.format == "json" ? comparison_json(comparison) : comparison_text(comparison))) return 4;
+  if (!print_data(numeric.format == "json" ? comparison_json(comparison) : comparison_text(comparison)))
+    return 4;
   if (!comparison.evaluated && comparison.interface_differences.empty()) return 2;
   return comparison.equal ? 0 : 1;
 }
 
 int run_fp16(const Options& options, const NumericOptions& numeric) {
-  if (auto status = check_format(numeric.format, {"text", "json", "csv"}); !status) return report(status.error());
+  if (auto status = check_format(numeric.format, {"text", "json", "csv"}); !status)
+    return report(status.error());
   auto document = open_model(numeric.model);
   if (!document) return report(document.error());
   const Model& model = (*document)->model();
@@ -144,7 +154,9 @@ int run_fp16(const Options& options, const NumericOptions& numeric) {
     settings.inputs.inputs = std::move(*inputs);
   }
   const Fp16Report result = fp16_report(model, 0, settings);
-  const std::string text = numeric.format == "json" ? fp16_json(result) : numeric.format == "csv" ? fp16_csv(result) : fp16_text(result, use_color(options.color, stdout));
+  const std::string text = numeric.format == "json"  ? fp16_json(result)
+                           : numeric.format == "csv" ? fp16_csv(result)
+                                                     : fp16_text(result, use_color(options.color, stdout));
   if (!print_data(text)) return 4;
   return result.verdict == Fp16Verdict::unknown ? 2 : result.verdict == Fp16Verdict::fine ? 0 : 1;
 }
@@ -158,11 +170,16 @@ int run_tap(const Options& options, const NumericOptions& numeric) {
   if (!tapped) return report(tapped.error());
   const std::filesystem::path input(numeric.model);
   OutputPlan plan;
-  plan.model_path = numeric.out.empty() ? std::filesystem::path(input).replace_extension(".tap" + input.extension().string()).string() : numeric.out;
-  if (same_file(numeric.model, plan.model_path)) return report({Error::Kind::usage, plan.model_path + ": is the input file; give another name with -o"});
+  plan.model_path =
+      numeric.out.empty()
+          ? std::filesystem::path(input).replace_extension(".tap" + input.extension().string()).string()
+          : numeric.out;
+  if (same_file(numeric.model, plan.model_path))
+    return report({Error::Kind::usage, plan.model_path + ": is the input file; give another name with -o"});
   std::error_code error;
   if (std::filesystem::exists(plan.model_path, error) && !options.force)
-    return report({Error::Kind::usage, plan.model_path + ": exists; give --force to replace it, or another name with -o"});
+    return report({Error::Kind::usage,
+                   plan.model_path + ": exists; give --force to replace it, or another name with -o"});
   auto written = write_model(**document, *tapped, plan, nullptr);
   if (!written) return report(written.error());
   print_note(fmt::format("wrote {} ({} bytes)", written->path, written->bytes));

@@ -7,8 +7,8 @@
 namespace md::app {
 
 struct Options {
-  std::vector<std::string> models;     ///< files, folders (check only), "-" for standard input
-  std::vector<std::string> logs;       ///< "-" for standard input
+  std::vector<std::string> models;  ///< files, folders (check only), "-" for standard input
+  std::vector<std::string> logs;    ///< "-" for standard input
   std::vector<std::string> targets, select, ignore, rules_folders, symptoms, reports, cuts;
   std::string fail_on = "silent", output_format = "text", baseline, output, color = "auto", config;
   bool force = false, in_place = false, dry_run = false, show_diff = false;
@@ -21,13 +21,13 @@ struct Options {
 
 /// verify, fp16 and tap: numbers.
 struct NumericOptions {
-  std::string model, other;                   ///< other: verify's second model
-  std::vector<std::string> inputs, outputs;   ///< .npz or .npy
-  std::vector<std::string> ranges;            ///< "name=lo:hi"
+  std::string model, other;                  ///< other: verify's second model
+  std::vector<std::string> inputs, outputs;  ///< .npz or .npy
+  std::vector<std::string> ranges;           ///< "name=lo:hi"
   std::string format = "text", arithmetic = "storage", at, out, on, runner;
   bool fp16 = false, saturate = false;
-  int timeout = 300;                          ///< seconds that a runner may take
-  double rtol = -1, atol = -1;                ///< negative: not given
+  int timeout = 300;            ///< seconds that a runner may take
+  double rtol = -1, atol = -1;  ///< negative: not given
 };
 
 }  // namespace md::app

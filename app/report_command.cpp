@@ -13,7 +13,9 @@ namespace md::app {
 int run_report(const Options& options, const std::vector<std::string>& files, const std::string& html) {
   const auto format = report_format_from_name(options.output_format);
   if (!format)
-    return report({Error::Kind::usage, fmt::format("no report format is called {}{}", options.output_format, did_you_mean(options.output_format, report_format_names()))});
+    return report(
+        {Error::Kind::usage, fmt::format("no report format is called {}{}", options.output_format,
+                                         did_you_mean(options.output_format, report_format_names()))});
   std::vector<Diagnosis> runs;
   for (const std::string& path : files) {
     auto file = open_input(path);
@@ -24,7 +26,8 @@ int run_report(const Options& options, const std::vector<std::string>& files, co
     runs.insert(runs.end(), std::make_move_iterator(read->begin()), std::make_move_iterator(read->end()));
   }
   if (!html.empty()) {
-    if (auto status = write_text(html, render(runs, ReportFormat::html)); !status) return report(status.error());
+    if (auto status = write_text(html, render(runs, ReportFormat::html)); !status)
+      return report(status.error());
     return 0;
   }
   return print_data(render(runs, *format, {use_color(options.color, stdout), options.verbose})) ? 0 : 4;

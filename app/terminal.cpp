@@ -36,9 +36,12 @@ int exit_code(const Error& error) {
   switch (error.kind) {
     case Error::Kind::usage:
     case Error::Kind::input:
-    case Error::Kind::unsupported: return 2;
-    case Error::Kind::check: return 3;
-    case Error::Kind::internal: break;
+    case Error::Kind::unsupported:
+      return 2;
+    case Error::Kind::check:
+      return 3;
+    case Error::Kind::internal:
+      break;
   }
   return 4;
 }

@@ -19,7 +19,9 @@ using test::ProgramResult;
 using test::run_program;
 using test::ScratchFolder;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// One clear line on standard error that holds all parts, nothing on standard output.
 void check_refused(const ProgramResult& result, int code, const std::vector<std::string>& parts) {
@@ -30,7 +32,9 @@ void check_refused(const ProgramResult& result, int code, const std::vector<std:
   for (const std::string& part : parts) CHECK(contains(result.err, part));
 }
 
-nlohmann::json json_file(const std::string& path) { return nlohmann::json::parse(test::read_text(path), nullptr, false); }
+nlohmann::json json_file(const std::string& path) {
+  return nlohmann::json::parse(test::read_text(path), nullptr, false);
+}
 
 void check_schema(const nlohmann::json& diagnosis) {
   static const auto schema = nlohmann::json::parse(diagnosis_schema());
@@ -44,7 +48,8 @@ TEST_CASE("inputs that are no model give one clear line and exit 2", "[cli]") {
   const std::string good = test::read_text(test::fixture("cli/hardtanh.tflite"));
   const std::string missing = folder.path("missing.tflite"), empty = folder.write("empty.tflite", "");
   const std::string truncated = folder.write("truncated.tflite", good.substr(0, good.size() / 3));
-  const std::string picture = folder.write("picture.tflite", "\x89PNG\r\n\x1a\n----IHDR--------------------------------");
+  const std::string picture =
+      folder.write("picture.tflite", "\x89PNG\r\n\x1a\n----IHDR--------------------------------");
   for (const std::string command : {"check", "fix", "inspect"}) {
     INFO(command);
     check_refused(run_program({command, missing}), 2, {missing, "no such file"});
@@ -61,7 +66,8 @@ TEST_CASE("inputs that are no model give one clear line and exit 2", "[cli]") {
     std::filesystem::permissions(secret, std::filesystem::perms::none);
     check_refused(run_program({"check", secret}), 2, {secret, "permission"});
   }
-  CHECK(folder.files() == std::vector<std::string>{"empty.tflite", "nothing", "picture.tflite", "truncated.tflite"});
+  CHECK(folder.files() ==
+        std::vector<std::string>{"empty.tflite", "nothing", "picture.tflite", "truncated.tflite"});
 }
 
 TEST_CASE("every truncation of a model is refused or diagnosed, never a crash", "[cli]") {
@@ -77,7 +83,8 @@ TEST_CASE("every truncation of a model is refused or diagnosed, never a crash", 
 TEST_CASE("outputs that cannot be written are refused before any work", "[cli]") {
   const ScratchFolder folder;
   const std::string model = folder.copy("cli/hardtanh.tflite", "m.tflite");
-  check_refused(run_program({"fix", model, "-o", folder.path("nowhere/out.tflite")}), 2, {"nowhere", "does not exist"});
+  check_refused(run_program({"fix", model, "-o", folder.path("nowhere/out.tflite")}), 2,
+                {"nowhere", "does not exist"});
   check_refused(run_program({"fix", model, "-o", model}), 2, {"is the input file"});
   std::filesystem::create_symlink(model, folder.path("link.tflite"));
   check_refused(run_program({"fix", model, "-o", folder.path("link.tflite")}), 2, {"is the input file"});
@@ -91,19 +98,23 @@ TEST_CASE("outputs that cannot be written are refused before any work", "[cli]")
   CHECK(test::read_text(model) == test::read_text(test::fixture("cli/hardtanh.tflite")));
   if (::getuid() != 0) {
     std::filesystem::create_directory(folder.path("locked"));
-    std::filesystem::permissions(folder.path("locked"), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    std::filesystem::permissions(folder.path("locked"),
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
     check_refused(run_program({"fix", model, "-o", folder.path("locked/out.tflite")}), 2, {"not writable"});
   }
 }
 
 TEST_CASE("the main job, run twice, works twice and gives the same bytes", "[cli]") {
   const ScratchFolder folder;
-  const std::string model = folder.copy("cli/repeat_kv.tflite", "model.tflite"), log = folder.copy("cli/repeat_kv.log", "err.txt");
+  const std::string model = folder.copy("cli/repeat_kv.tflite", "model.tflite"),
+                    log = folder.copy("cli/repeat_kv.log", "err.txt");
   const ProgramResult first = run_program({"fix", model, "--log", log});
   INFO(first.out << first.err);
   REQUIRE(first.exit_code == 0);
-  CHECK(folder.files() == std::vector<std::string>{"err.txt", "model.diagnosis.json", "model.fixed.tflite", "model.tflite"});
-  const std::string fixed = test::read_text(folder.path("model.fixed.tflite")), diagnosis = test::read_text(folder.path("model.diagnosis.json"));
+  CHECK(folder.files() ==
+        std::vector<std::string>{"err.txt", "model.diagnosis.json", "model.fixed.tflite", "model.tflite"});
+  const std::string fixed = test::read_text(folder.path("model.fixed.tflite")),
+                    diagnosis = test::read_text(folder.path("model.diagnosis.json"));
   const ProgramResult second = run_program({"fix", model, "--log", log});
   CHECK(second.exit_code == 0);
   CHECK(second.out == first.out);
@@ -118,7 +129,8 @@ TEST_CASE("the main job, run twice, works twice and gives the same bytes", "[cli
   // What was written is healthy: nothing is left to find, and fixing it again changes nothing.
   const std::string again = folder.path("model.fixed.tflite");
   CHECK(run_program({"check", again, "--target", "litert-gpu@2.3.0"}).exit_code == 0);
-  CHECK(run_program({"fix", again, "--target", "litert-gpu@2.3.0", "-o", folder.path("copy.tflite")}).exit_code == 0);
+  CHECK(run_program({"fix", again, "--target", "litert-gpu@2.3.0", "-o", folder.path("copy.tflite")})
+            .exit_code == 0);
   CHECK(test::read_text(folder.path("copy.tflite")) == fixed);
 }
 
@@ -165,7 +177,8 @@ TEST_CASE("--in-place replaces the input and nothing else", "[cli]") {
 
 TEST_CASE("a log of another model is said to be one, and its lines stay open", "[cli]") {
   const ScratchFolder folder;
-  const std::string model = folder.copy("cli/clean.tflite", "model.tflite"), log = folder.copy("cli/hardtanh.log", "err.txt");
+  const std::string model = folder.copy("cli/clean.tflite", "model.tflite"),
+                    log = folder.copy("cli/hardtanh.log", "err.txt");
   const ProgramResult result = run_program({"check", model, "--log", log, "--output-format", "json"});
   CHECK(result.exit_code == 1);
   const auto json = nlohmann::json::parse(result.out);
@@ -177,10 +190,11 @@ TEST_CASE("a log of another model is said to be one, and its lines stay open", "
 
 TEST_CASE("a failure that no rule knows is listed, exit 1", "[cli]") {
   const ScratchFolder folder;
-  const std::string log = folder.write("err.txt",
-      "ERROR: Following operations are not supported by GPU delegate:\n"
-      "FROBNICATE: Quux is not supported by the flux.\n"
-      "No operations will run on the GPU, and all 3 operations will run on the CPU.\n");
+  const std::string log =
+      folder.write("err.txt",
+                   "ERROR: Following operations are not supported by GPU delegate:\n"
+                   "FROBNICATE: Quux is not supported by the flux.\n"
+                   "No operations will run on the GPU, and all 3 operations will run on the CPU.\n");
   const ProgramResult alone = run_program({"log", log});
   INFO(alone.out << alone.err);
   CHECK(alone.exit_code == 1);
@@ -194,7 +208,8 @@ TEST_CASE("a failure that no rule knows is listed, exit 1", "[cli]") {
 
 TEST_CASE("a log alone gives the rule's advice", "[cli]") {
   const std::string log = test::fixture("cli/hardtanh.log");
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"log", log}, {"fix", "--log", log}}) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"log", log}, {"fix", "--log", log}}) {
     const ProgramResult result = run_program(words);
     CHECK(result.exit_code == 1);
     CHECK(contains(result.out, "LRT015"));
@@ -207,14 +222,18 @@ TEST_CASE("a log alone gives the rule's advice", "[cli]") {
 
 TEST_CASE("several models: all are processed, the worst code counts", "[cli]") {
   const ScratchFolder folder;
-  const std::string clean = folder.copy("cli/clean.tflite", "a.tflite"), bad = folder.copy("cli/hardtanh.tflite", "b.tflite");
+  const std::string clean = folder.copy("cli/clean.tflite", "a.tflite"),
+                    bad = folder.copy("cli/hardtanh.tflite", "b.tflite");
   CHECK(run_program({"check", clean, bad}).exit_code == 1);
   CHECK(run_program({"check", folder.path("")}).exit_code == 1);
-  const ProgramResult mixed = run_program({"check", clean, folder.path("c.tflite"), bad, "--output-format", "jsonl"});
+  const ProgramResult mixed =
+      run_program({"check", clean, folder.path("c.tflite"), bad, "--output-format", "jsonl"});
   CHECK(mixed.exit_code == 2);
   CHECK(std::count(mixed.out.begin(), mixed.out.end(), '\n') == 3);
-  const ProgramResult one_by_one = run_program({"check", folder.path(""), "--jobs", "1", "--output-format", "json"});
-  CHECK(one_by_one.out == run_program({"check", folder.path(""), "--jobs", "4", "--output-format", "json"}).out);
+  const ProgramResult one_by_one =
+      run_program({"check", folder.path(""), "--jobs", "1", "--output-format", "json"});
+  CHECK(one_by_one.out ==
+        run_program({"check", folder.path(""), "--jobs", "4", "--output-format", "json"}).out);
   check_schema(nlohmann::json::parse(one_by_one.out));
 }
 
@@ -222,9 +241,12 @@ TEST_CASE("mistyped words get the nearest right one", "[cli]") {
   check_refused(run_program({"chekc", "x"}), 2, {"check"});
   check_refused(run_program({"check", "x", "--tagret", "y"}), 2, {"--target"});
   check_refused(run_program({"explain", "LRT01S"}), 2, {"did you mean", "LRT01"});
-  check_refused(run_program({"check", test::fixture("cli/clean.tflite"), "--select", "LRT01S"}), 2, {"did you mean", "LRT01"});
-  check_refused(run_program({"check", test::fixture("cli/clean.tflite"), "--target", "litert-gpo"}), 2, {"litert-gpu"});
-  check_refused(run_program({"check", test::fixture("cli/clean.tflite"), "--output-format", "jsno"}), 2, {"json"});
+  check_refused(run_program({"check", test::fixture("cli/clean.tflite"), "--select", "LRT01S"}), 2,
+                {"did you mean", "LRT01"});
+  check_refused(run_program({"check", test::fixture("cli/clean.tflite"), "--target", "litert-gpo"}), 2,
+                {"litert-gpu"});
+  check_refused(run_program({"check", test::fixture("cli/clean.tflite"), "--output-format", "jsno"}), 2,
+                {"json"});
   check_refused(run_program({"check", test::fixture("cli/clean.tflite"), "--fail-on", "bad"}), 2, {"fatal"});
   check_refused(run_program({test::fixture("cli/clean.tflite")}), 2, {"modeldoctor check"});
 }
@@ -232,7 +254,9 @@ TEST_CASE("mistyped words get the nearest right one", "[cli]") {
 TEST_CASE("reports, baselines and the report command", "[cli]") {
   const ScratchFolder folder;
   const std::string model = folder.copy("cli/hardtanh.tflite", "m.tflite");
-  const ProgramResult run = run_program({"check", model, "--report", "json=" + folder.path("a.json") + ",sarif=" + folder.path("b.sarif"), "-q"});
+  const ProgramResult run =
+      run_program({"check", model, "--report",
+                   "json=" + folder.path("a.json") + ",sarif=" + folder.path("b.sarif"), "-q"});
   CHECK(run.exit_code == 1);
   CHECK(run.out.empty());
   check_schema(json_file(folder.path("a.json")));
@@ -255,7 +279,8 @@ TEST_CASE("rules can be left out, and what they explain is then not counted", "[
 TEST_CASE("the nearest modeldoctor.toml gives defaults, the command line wins", "[cli]") {
   const ScratchFolder folder;
   const std::string model = test::fixture("cli/hardtanh.tflite");
-  const std::string config = folder.write("modeldoctor.toml", "ignore = [\"LRT015\"]\n[fix]\ndry-run = true\n");
+  const std::string config =
+      folder.write("modeldoctor.toml", "ignore = [\"LRT015\"]\n[fix]\ndry-run = true\n");
   CHECK(run_program({"check", model, "--config", config}).exit_code == 0);
   CHECK(run_program({"check", model, "--config", config, "--ignore", "LRT001"}).exit_code == 1);
   const std::string wrong = folder.write("wrong.toml", "ignroe = [\"LRT015\"]\n");
@@ -266,7 +291,8 @@ TEST_CASE("older runtimes have other faults", "[cli]") {
   const std::string model = test::fixture("cli/hardtanh.tflite");
   CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.3"}).exit_code == 0);
   CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.5"}).exit_code == 1);
-  CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.3", "--target", "litert-gpu@2.3.0"}).exit_code == 1);
+  CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.3", "--target", "litert-gpu@2.3.0"})
+            .exit_code == 1);
 }
 
 TEST_CASE("inspect and diff read any model", "[cli]") {

@@ -31,10 +31,12 @@ Log log_of(const std::string& text) {
 }
 
 std::string delegate_log(const std::string& lines) {
-  return "ERROR: Following operations are not supported by GPU delegate:\n" + lines + "\n3 operations will run on the GPU, and the remaining 1 operations will run on the CPU.\n";
+  return "ERROR: Following operations are not supported by GPU delegate:\n" + lines +
+         "\n3 operations will run on the GPU, and the remaining 1 operations will run on the CPU.\n";
 }
 
-Diagnosis run(const Document* document, const std::vector<Log>& logs, const std::vector<std::string>& targets = {},
+Diagnosis run(const Document* document, const std::vector<Log>& logs,
+              const std::vector<std::string>& targets = {},
               const std::function<void(DiagnoseOptions&)>& change = {}) {
   DiagnoseRequest request;
   request.document = document;
@@ -49,7 +51,8 @@ Diagnosis run(const Document* document, const std::vector<Log>& logs, const std:
 }
 
 bool has_note(const Diagnosis& d, const std::string& part) {
-  return std::any_of(d.notes.begin(), d.notes.end(), [&](const std::string& note) { return note.find(part) != std::string::npos; });
+  return std::any_of(d.notes.begin(), d.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 const Finding* find(const Diagnosis& d, const std::string& rule) {
@@ -84,10 +87,12 @@ input %x : f32[1, 4]
 %b = EXP(%a) : f32[1, 4]
 %c = ABS(%b) : f32[1, 4]
 output %c
-)", Format::tflite);
+)",
+                              Format::tflite);
   REQUIRE(document.error.empty());
   const Model& model = document.model();
-  const std::vector<Log> logs = {log_of(delegate_log("ABS: predicted text\nEXP: Tensor type(INT64) is not supported. b\nEXP: something\nCOS: something"))};
+  const std::vector<Log> logs = {log_of(delegate_log(
+      "ABS: predicted text\nEXP: Tensor type(INT64) is not supported. b\nEXP: something\nCOS: something"))};
   const RuleIndex index(book());
   std::vector<LogEvidence> evidence = gather_evidence(logs, index);
   std::erase_if(evidence, [](const LogEvidence& item) { return !item.record->failure; });
@@ -96,7 +101,8 @@ output %c
   prediction.records.push_back({"ABS: predicted text", 0, model.graphs[0].order[2], none_id, false});
   attribute(evidence, model, {prediction});
   const auto of = [&](const std::string& text) -> const LogEvidence& {
-    return *std::find_if(evidence.begin(), evidence.end(), [&](const LogEvidence& item) { return item.record->message == text; });
+    return *std::find_if(evidence.begin(), evidence.end(),
+                         [&](const LogEvidence& item) { return item.record->message == text; });
   };
   CHECK(of("ABS: predicted text").attribution == Attribution::exact);
   CHECK(of("ABS: predicted text").nodes.size() == 1);
@@ -120,7 +126,8 @@ const %s : i32[2] = [1, 1024]
 %r = RESHAPE(%c, %s) : f32[1, 1024]
 %y = FULLY_CONNECTED(%r, %f, _) : f32[1, 10]
 output %y
-)", Format::tflite);
+)",
+                              Format::tflite);
   REQUIRE(document.error.empty());
   const Graph& graph = document.model().graphs[0];
   CHECK(multiply_adds(graph, graph.node(graph.order[0])) == 8 * 8 * 16 * 27);
@@ -132,8 +139,10 @@ output %y
 
 TEST_CASE("where a constant above is not finite, differences on such values count", "[diagnose]") {
   const auto reaches = [](const std::string& constant) {
-    const TextDocument document("input %x : f32[1, 2]\nconst %m : f32[1, 2] = " + constant +
-                                "\n%a = ADD(%x, %m) : f32[1, 2]\n%b = EXP(%a) : f32[1, 2]\n%y = ABS(%b) : f32[1, 2]\noutput %y\n", Format::tflite);
+    const TextDocument document(
+        "input %x : f32[1, 2]\nconst %m : f32[1, 2] = " + constant +
+            "\n%a = ADD(%x, %m) : f32[1, 2]\n%b = EXP(%a) : f32[1, 2]\n%y = ABS(%b) : f32[1, 2]\noutput %y\n",
+        Format::tflite);
     REQUIRE(document.error == "");
     Patch patch;
     patch.removed.push_back(document.model().graphs[0].order[2]);
@@ -154,7 +163,8 @@ input %z : f32[1, 4]
 %c = COS(%x) : f32[1, 4]
 output %b
 output %c
-)", Format::tflite);
+)",
+                              Format::tflite);
   REQUIRE(document.error == "");
   const auto cut = cut_before(document.model(), {"a"});
   REQUIRE(cut.has_value());
@@ -183,7 +193,8 @@ TEST_CASE("the target: flag, log, fit, default", "[diagnose]") {
   const TextDocument document(kHardtanh, Format::tflite);
   REQUIRE(document.error.empty());
   CHECK(run(&document, {}).targets.at(0).source == "default");
-  const Log told = log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1") + "ERROR: [./litert/cc/litert_compiled_model.h:1486]\n");
+  const Log told = log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1") +
+                          "ERROR: [./litert/cc/litert_compiled_model.h:1486]\n");
   const Diagnosis by_log = run(&document, {told});
   CHECK(by_log.targets.at(0).source == "log");
   CHECK(by_log.targets.at(0).version == "2.1.5");
@@ -192,7 +203,8 @@ TEST_CASE("the target: flag, log, fit, default", "[diagnose]") {
   CHECK(by_flag.targets.at(0).version == "2.3.0");
   CHECK(has_note(by_flag, "the log is of litert-gpu 2.1.5"));
   CHECK(run(&document, {told}, {"litert-gpu"}).targets.at(0).version == "2.1.5");
-  const Diagnosis fitted = run(&document, {log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1"))});
+  const Diagnosis fitted =
+      run(&document, {log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1"))});
   CHECK(fitted.targets.at(0).source == "fit");
   CHECK(fitted.targets.at(0).assumed);
   const Diagnosis newer = run(&document, {}, {"litert-gpu@2.4.0"});
@@ -218,7 +230,8 @@ TEST_CASE("check lists candidates and changes nothing; fix proves and applies th
     REQUIRE_FALSE(finding.fixes.empty());
     CHECK(finding.fixes.front().proofs.empty());
   }
-  const Diagnosis fixed = run(&document, {}, {"litert-gpu@2.3.0"}, [](DiagnoseOptions& o) { o.apply = true; });
+  const Diagnosis fixed =
+      run(&document, {}, {"litert-gpu@2.3.0"}, [](DiagnoseOptions& o) { o.apply = true; });
   CHECK(fixed.status == "fixed");
   CHECK(fixed.fixed == 2);
   for (const Finding& finding : fixed.findings) {
@@ -242,7 +255,9 @@ TEST_CASE("on the CPU as well, a refused operator is slow, not fatal", "[diagnos
 
 TEST_CASE("each line of the log belongs to a finding or is unexplained", "[diagnose]") {
   const TextDocument document(kHardtanh, Format::tflite);
-  const Diagnosis d = run(&document, {log_of(delegate_log("EXP: Quux.\nRELU_0_TO_1: Not supported op RELU_0_TO_1"))}, {"litert-gpu@2.3.0"});
+  const Diagnosis d =
+      run(&document, {log_of(delegate_log("EXP: Quux.\nRELU_0_TO_1: Not supported op RELU_0_TO_1"))},
+          {"litert-gpu@2.3.0"});
   REQUIRE(find(d, "LRT015"));
   REQUIRE(find(d, "LRT015")->log.size() == 1);
   CHECK(d.log.at(static_cast<std::size_t>(find(d, "LRT015")->log[0])).line == 3);

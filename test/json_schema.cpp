@@ -10,22 +10,33 @@ class Validator {
   explicit Validator(const Json& root) : root_(root) {}
 
   void check(const Json& schema, const Json& value, const std::string& at) {
-    if (schema.contains("$ref")) return check(root_.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1))), value, at);
-    if (schema.contains("type") && !has_type(schema["type"], value)) return complain(at, "has another type than " + schema["type"].dump());
-    if (schema.contains("enum") && !contains(schema["enum"], value)) return complain(at, value.dump() + " is none of " + schema["enum"].dump());
-    if (schema.contains("const") && schema["const"] != value) return complain(at, "is not " + schema["const"].dump());
-    if (schema.contains("minimum") && value.is_number() && value < schema["minimum"]) complain(at, "is too small");
-    if (schema.contains("pattern") && value.is_string()) check_prefix(schema["pattern"].get<std::string>(), value.get<std::string>(), at);
-    if (schema.contains("anyOf") && matching(schema["anyOf"], value) == 0) complain(at, "matches none of anyOf");
-    if (schema.contains("oneOf") && matching(schema["oneOf"], value) != 1) complain(at, "does not match exactly one of oneOf");
+    if (schema.contains("$ref"))
+      return check(root_.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1))), value, at);
+    if (schema.contains("type") && !has_type(schema["type"], value))
+      return complain(at, "has another type than " + schema["type"].dump());
+    if (schema.contains("enum") && !contains(schema["enum"], value))
+      return complain(at, value.dump() + " is none of " + schema["enum"].dump());
+    if (schema.contains("const") && schema["const"] != value)
+      return complain(at, "is not " + schema["const"].dump());
+    if (schema.contains("minimum") && value.is_number() && value < schema["minimum"])
+      complain(at, "is too small");
+    if (schema.contains("pattern") && value.is_string())
+      check_prefix(schema["pattern"].get<std::string>(), value.get<std::string>(), at);
+    if (schema.contains("anyOf") && matching(schema["anyOf"], value) == 0)
+      complain(at, "matches none of anyOf");
+    if (schema.contains("oneOf") && matching(schema["oneOf"], value) != 1)
+      complain(at, "does not match exactly one of oneOf");
     if (value.is_object()) check_object(schema, value, at);
     if (value.is_array() && schema.contains("items"))
-      for (std::size_t i = 0; i < value.size(); ++i) check(schema["items"], value[i], at + "/" + std::to_string(i));
+      for (std::size_t i = 0; i < value.size(); ++i)
+        check(schema["items"], value[i], at + "/" + std::to_string(i));
   }
   std::vector<std::string> violations;
 
  private:
-  void complain(const std::string& at, const std::string& what) { violations.push_back((at.empty() ? "/" : at) + ": " + what); }
+  void complain(const std::string& at, const std::string& what) {
+    violations.push_back((at.empty() ? "/" : at) + ": " + what);
+  }
 
   static bool contains(const Json& list, const Json& value) {
     for (const Json& item : list)
@@ -39,13 +50,15 @@ class Validator {
       return false;
     }
     const std::string name = type.get<std::string>();
-    return (name == "object" && value.is_object()) || (name == "array" && value.is_array()) || (name == "string" && value.is_string()) ||
-           (name == "integer" && value.is_number_integer()) || (name == "number" && value.is_number()) ||
-           (name == "boolean" && value.is_boolean()) || (name == "null" && value.is_null());
+    return (name == "object" && value.is_object()) || (name == "array" && value.is_array()) ||
+           (name == "string" && value.is_string()) || (name == "integer" && value.is_number_integer()) ||
+           (name == "number" && value.is_number()) || (name == "boolean" && value.is_boolean()) ||
+           (name == "null" && value.is_null());
   }
   void check_prefix(std::string pattern, const std::string& text, const std::string& at) {
     std::erase(pattern, '\\');
-    if (!pattern.starts_with("^") || !text.starts_with(pattern.substr(1))) complain(at, "does not match " + pattern);
+    if (!pattern.starts_with("^") || !text.starts_with(pattern.substr(1)))
+      complain(at, "does not match " + pattern);
   }
   int matching(const Json& schemas, const Json& value) {
     int count = 0;
@@ -61,8 +74,10 @@ class Validator {
     for (const Json& key : schema.value("required", Json::array()))
       if (!value.contains(key.get<std::string>())) complain(at, "lacks " + key.dump());
     for (const auto& [key, item] : value.items()) {
-      if (properties.contains(key)) check(properties[key], item, at + "/" + key);
-      else if (schema.contains("additionalProperties") && schema["additionalProperties"] == false) complain(at, "has the unknown field " + key);
+      if (properties.contains(key))
+        check(properties[key], item, at + "/" + key);
+      else if (schema.contains("additionalProperties") && schema["additionalProperties"] == false)
+        complain(at, "has the unknown field " + key);
     }
   }
   const Json& root_;

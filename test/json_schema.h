@@ -1,5 +1,6 @@
-// Just enough of JSON Schema (2020-12) to hold our own schema against real output: type, enum, const, properties, required,
-// additionalProperties, items, anyOf, oneOf, $ref, minimum, and patterns that are an anchored prefix.
+// Just enough of JSON Schema (2020-12) to hold our own schema against real output: type, enum, const,
+// properties, required, additionalProperties, items, anyOf, oneOf, $ref, minimum, and patterns that are an
+// anchored prefix.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -36,7 +36,8 @@ std::vector<std::string> includes_of(const fs::path& file) {
   std::istringstream text(test::read_text(file.string()));
   for (std::string line; std::getline(text, line);) {
     const std::string start = "#include \"";
-    if (line.starts_with(start)) found.push_back(line.substr(start.size(), line.find('"', start.size()) - start.size()));
+    if (line.starts_with(start))
+      found.push_back(line.substr(start.size(), line.find('"', start.size()) - start.size()));
   }
   return found;
 }

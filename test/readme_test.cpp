@@ -42,7 +42,8 @@ std::vector<Example> examples(const std::string& markdown) {
 
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
-/// The command as a shell runs it in the scratch folder, with the built program in place of the two ways to start it.
+/// The command as a shell runs it in the scratch folder, with the built program in place of the two ways to
+/// start it.
 std::string runnable(std::string command) {
   for (const std::string name : {"scripts/run.sh ", "modeldoctor "})
     if (command.starts_with(name)) command = quoted(test::program()) + " " + command.substr(name.size());
@@ -64,7 +65,8 @@ TEST_CASE("the README's commands work and print what it says", "[readme]") {
     // The test command is what runs this test.
     if (example.command.starts_with("scripts/test.sh")) continue;
     const std::string out = folder.path("out"), err = folder.path("err");
-    const std::string shell = "cd " + quoted(folder.path("")) + " && " + runnable(example.command) + " > out 2> err";
+    const std::string shell =
+        "cd " + quoted(folder.path("")) + " && " + runnable(example.command) + " > out 2> err";
     const int status = std::system(shell.c_str());
     const int code = status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     INFO(test::read_text(err));

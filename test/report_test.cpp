@@ -18,24 +18,41 @@ Diagnosis sample() {
   d.rules_version = "0123456789abcdef";
   d.model = ReportedModel{"models/net.tflite", "tflite", "", 123456, 50};
   d.targets.push_back({"litert-gpu", "2.3.0", "2.3.0", "log", false});
-  d.prediction = ReportedPrediction{"refused", "refused", {{"BROADCAST_TO: Operation is not supported.", 0, 3, false}, {"RESHAPE: hidden <one>", 0, 4, true}}};
-  d.log.push_back({"err.txt", "BROADCAST_TO: Operation is not supported.", "litert-gpu", 12, {"LRT011", "LRT012"}, false});
+  d.prediction = ReportedPrediction{
+      "refused",
+      "refused",
+      {{"BROADCAST_TO: Operation is not supported.", 0, 3, false}, {"RESHAPE: hidden <one>", 0, 4, true}}};
+  d.log.push_back({"err.txt",
+                   "BROADCAST_TO: Operation is not supported.",
+                   "litert-gpu",
+                   12,
+                   {"LRT011", "LRT012"},
+                   false});
   d.log.push_back({"err.txt", "NPU accelerator could not be loaded", "litert-gpu", 2, {}, true});
-  d.log.push_back({"err.txt", "FROBNICATE: 100% | <strange> \"quoted\" & 'more'\nsecond line", "litert-gpu", 14, {}, false});
+  d.log.push_back({"err.txt",
+                   "FROBNICATE: 100% | <strange> \"quoted\" & 'more'\nsecond line",
+                   "litert-gpu",
+                   14,
+                   {},
+                   false});
   d.unexplained.push_back(2);
 
   Finding fixed;
-  fixed.rule = "LRT012", fixed.name = "broadcast-to-runtime", fixed.severity = "fatal", fixed.state = "matched";
+  fixed.rule = "LRT012", fixed.name = "broadcast-to-runtime", fixed.severity = "fatal",
+  fixed.state = "matched";
   fixed.message = "BROADCAST_TO of a runtime value is not taken by the GPU";
-  fixed.attribution = "exact", fixed.docs = "https://example.org/9191", fixed.fingerprint = "00000000deadbeef";
+  fixed.attribution = "exact", fixed.docs = "https://example.org/9191",
+  fixed.fingerprint = "00000000deadbeef";
   fixed.at_source = "Use cat of bare slices:\n\n    torch.cat([k] * n, dim=1)";
   ReportedLocation at;
-  at.node = 3, at.op = "BROADCAST_TO", at.value = "attn/k;1", at.layer = "self.attn", at.shape = "1x2x3x8x16", at.dtype = "f32";
+  at.node = 3, at.op = "BROADCAST_TO", at.value = "attn/k;1", at.layer = "self.attn", at.shape = "1x2x3x8x16",
+  at.dtype = "f32";
   at.source.push_back({"model.py", 41, "forward"});
   fixed.locations.push_back(at);
   fixed.log.push_back(0);
   ReportedFix applied;
-  applied.title = "reshape, tile, reshape", applied.applicability = "safe", applied.exactness = "exact", applied.applied = true;
+  applied.title = "reshape, tile, reshape", applied.applicability = "safe", applied.exactness = "exact",
+  applied.applied = true;
   applied.cost = {1, -3072, 0};
   ReportedProof movement;
   movement.method = "movement", movement.dtype = "f32", movement.samples = 768, movement.equal = true;
@@ -46,19 +63,24 @@ Diagnosis sample() {
   d.findings.push_back(fixed);
 
   Finding silent;
-  silent.rule = "LRT013", silent.name = "constant-rank-above-runtime", silent.severity = "silent", silent.state = "matched";
-  silent.message = "the constant has a higher rank than the runtime operand: token 0 is right, later ones are wrong";
-  silent.reason = "the proof found a difference", silent.fingerprint = "00000000cafef00d", silent.round = 2, silent.caused_by = {"LRT012"};
+  silent.rule = "LRT013", silent.name = "constant-rank-above-runtime", silent.severity = "silent",
+  silent.state = "matched";
+  silent.message =
+      "the constant has a higher rank than the runtime operand: token 0 is right, later ones are wrong";
+  silent.reason = "the proof found a difference", silent.fingerprint = "00000000cafef00d", silent.round = 2,
+  silent.caused_by = {"LRT012"};
   ReportedLocation made;
   made.op = "ADD", made.value = "scores", made.shape = "4x8x8", made.dtype = "f32", made.origin = {3, 4};
   silent.locations.push_back(made);
   ReportedFix refuted;
-  refuted.title = "reshape the operand | first", refuted.applicability = "manual", refuted.exactness = "bounded";
+  refuted.title = "reshape the operand | first", refuted.applicability = "manual",
+  refuted.exactness = "bounded";
   refuted.reason = "refuted: input 65504 gives 1 before, 0 after";
   refuted.cost = {1, 16, 12'000'000};
   ReportedProof sampled;
   sampled.method = "sampled", sampled.dtype = "f16", sampled.samples = 24;
-  sampled.max_abs = std::numeric_limits<double>::infinity(), sampled.max_rel = std::numeric_limits<double>::quiet_NaN(), sampled.max_ulp = 3;
+  sampled.max_abs = std::numeric_limits<double>::infinity(),
+  sampled.max_rel = std::numeric_limits<double>::quiet_NaN(), sampled.max_ulp = 3;
   sampled.counterexample = "input 65504 gives 1 before, 0 after";
   refuted.proofs.push_back(sampled);
   silent.fixes.push_back(refuted);
@@ -101,7 +123,8 @@ TEST_CASE("a diagnosis holds to its schema", "[report]") {
   const auto schema = nlohmann::json::parse(diagnosis_schema());
   const std::vector<Diagnosis> runs = {sample(), failed_sample()};
   for (const Diagnosis& run : runs) {
-    const auto violations = test::schema_violations(schema, nlohmann::json::parse(render(std::span(&run, 1), ReportFormat::json)));
+    const auto violations = test::schema_violations(
+        schema, nlohmann::json::parse(render(std::span(&run, 1), ReportFormat::json)));
     CHECK(violations == std::vector<std::string>{});
   }
   CHECK(test::schema_violations(schema, nlohmann::json::parse(render(runs, ReportFormat::json))).empty());
@@ -126,12 +149,18 @@ TEST_CASE("what was written as JSON reads back to the same reports", "[report]")
 }
 
 TEST_CASE("files that are no diagnosis are named with what was expected", "[report]") {
-  CHECK(read_diagnoses("x.json", "{\"a\": 1}").error().message == "x.json: not a diagnosis of this program: expected \"schema_version\": \"1.x\"");
-  CHECK(read_diagnoses("x.json", "hello").error().message == "x.json:1: not JSON; expected a diagnosis that modeldoctor wrote");
-  CHECK(read_diagnoses("x.json", "").error().message == "x.json: empty; expected a diagnosis that modeldoctor wrote");
-  const auto damaged = read_diagnoses("x.json", R"({"schema_version": "1.0", "findings": [{"log": [99], "locations": 3}], "log": [7], "unexplained": [5, -1]})");
+  CHECK(read_diagnoses("x.json", "{\"a\": 1}").error().message ==
+        "x.json: not a diagnosis of this program: expected \"schema_version\": \"1.x\"");
+  CHECK(read_diagnoses("x.json", "hello").error().message ==
+        "x.json:1: not JSON; expected a diagnosis that modeldoctor wrote");
+  CHECK(read_diagnoses("x.json", "").error().message ==
+        "x.json: empty; expected a diagnosis that modeldoctor wrote");
+  const auto damaged = read_diagnoses(
+      "x.json",
+      R"({"schema_version": "1.0", "findings": [{"log": [99], "locations": 3}], "log": [7], "unexplained": [5, -1]})");
   REQUIRE(damaged.has_value());
-  for (const std::string& name : report_format_names()) CHECK_FALSE(render(*damaged, *report_format_from_name(name)).empty());
+  for (const std::string& name : report_format_names())
+    CHECK_FALSE(render(*damaged, *report_format_from_name(name)).empty());
 }
 
 TEST_CASE("exit codes: the worst run decides", "[report]") {

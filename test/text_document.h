@@ -11,8 +11,10 @@ class TextDocument : public Document {
  public:
   TextDocument(const std::string& text, Format format) : Document(MappedFile::from_bytes("model.txt", text)) {
     auto parsed = parse_model("model.txt", 1, text, format);
-    if (parsed) model_ = std::move(*parsed);
-    else error = parsed.error().message;
+    if (parsed)
+      model_ = std::move(*parsed);
+    else
+      error = parsed.error().message;
   }
   const Model& model() const override { return model_; }
   WriteCapability capability() const override { return {true, ""}; }

@@ -35,19 +35,64 @@ bool one_of(std::string_view op, const std::array<std::string_view, N>& names) {
 }
 
 // Operators that only move, view or retype data.
-constexpr std::array<std::string_view, 54> kMovement = {
-    "RESHAPE", "TRANSPOSE", "SLICE", "STRIDED_SLICE", "CONCATENATION", "GATHER", "GATHER_ND", "PAD", "PADV2",
-    "MIRROR_PAD", "TILE", "BROADCAST_TO", "SQUEEZE", "EXPAND_DIMS", "PACK", "UNPACK", "SPLIT", "SPLIT_V", "REVERSE_V2",
-    "SPACE_TO_DEPTH", "DEPTH_TO_SPACE", "SHAPE", "FILL", "CAST", "DEQUANTIZE", "QUANTIZE", "SELECT", "SELECT_V2",
-    "RESIZE_NEAREST_NEIGHBOR", "aten.view.default", "aten.reshape.default", "aten.permute.default",
-    "aten.transpose.int", "aten.slice.Tensor", "aten.select.int", "aten.cat.default", "aten.expand.default",
-    "aten.clone.default", "aten.detach.default", "aten.detach_copy.default", "aten.alias.default",
-    "aten.unsqueeze.default", "aten.squeeze.dim", "aten.to.dtype", "aten._to_copy.default", "aten.full.default",
-    "aten.where.self", "aten.index_select.default", "aten.stack.default", "aten.arange.default", "aten.view_copy.default",
-    "aten.slice_scatter.default", "aten.select_scatter.default", "aten._assert_scalar.default"};
+constexpr std::array<std::string_view, 54> kMovement = {"RESHAPE",
+                                                        "TRANSPOSE",
+                                                        "SLICE",
+                                                        "STRIDED_SLICE",
+                                                        "CONCATENATION",
+                                                        "GATHER",
+                                                        "GATHER_ND",
+                                                        "PAD",
+                                                        "PADV2",
+                                                        "MIRROR_PAD",
+                                                        "TILE",
+                                                        "BROADCAST_TO",
+                                                        "SQUEEZE",
+                                                        "EXPAND_DIMS",
+                                                        "PACK",
+                                                        "UNPACK",
+                                                        "SPLIT",
+                                                        "SPLIT_V",
+                                                        "REVERSE_V2",
+                                                        "SPACE_TO_DEPTH",
+                                                        "DEPTH_TO_SPACE",
+                                                        "SHAPE",
+                                                        "FILL",
+                                                        "CAST",
+                                                        "DEQUANTIZE",
+                                                        "QUANTIZE",
+                                                        "SELECT",
+                                                        "SELECT_V2",
+                                                        "RESIZE_NEAREST_NEIGHBOR",
+                                                        "aten.view.default",
+                                                        "aten.reshape.default",
+                                                        "aten.permute.default",
+                                                        "aten.transpose.int",
+                                                        "aten.slice.Tensor",
+                                                        "aten.select.int",
+                                                        "aten.cat.default",
+                                                        "aten.expand.default",
+                                                        "aten.clone.default",
+                                                        "aten.detach.default",
+                                                        "aten.detach_copy.default",
+                                                        "aten.alias.default",
+                                                        "aten.unsqueeze.default",
+                                                        "aten.squeeze.dim",
+                                                        "aten.to.dtype",
+                                                        "aten._to_copy.default",
+                                                        "aten.full.default",
+                                                        "aten.where.self",
+                                                        "aten.index_select.default",
+                                                        "aten.stack.default",
+                                                        "aten.arange.default",
+                                                        "aten.view_copy.default",
+                                                        "aten.slice_scatter.default",
+                                                        "aten.select_scatter.default",
+                                                        "aten._assert_scalar.default"};
 
-constexpr std::array<std::string_view, 6> kMatrixProduct = {"BATCH_MATMUL", "aten.mm.default", "aten.bmm.default",
-                                                            "aten.matmul.default", "MatMul", "aten.dot.default"};
+constexpr std::array<std::string_view, 6> kMatrixProduct = {"BATCH_MATMUL",     "aten.mm.default",
+                                                            "aten.bmm.default", "aten.matmul.default",
+                                                            "MatMul",           "aten.dot.default"};
 
 }  // namespace
 
@@ -55,7 +100,8 @@ std::int64_t multiply_adds(const Graph& graph, const Node& node) {
   const std::string_view op = node.op;
   const std::int64_t out = output_elements(graph, node);
   if (one_of(op, kMovement)) return 0;
-  if (op == "FULLY_CONNECTED" || op == "aten.linear.default" || op == "Gemm") return out * dim(operand(graph, node, 1), 1);
+  if (op == "FULLY_CONNECTED" || op == "aten.linear.default" || op == "Gemm")
+    return out * dim(operand(graph, node, 1), 1);
   if (op == "aten.addmm.default") return out * dim(operand(graph, node, 1), 1);
   if (one_of(op, kMatrixProduct)) {
     const bool transposed = node.attrs.flag("adj_x") || node.attrs.flag("adjoint_lhs");
@@ -65,15 +111,18 @@ std::int64_t multiply_adds(const Graph& graph, const Node& node) {
     const Value* filter = operand(graph, node, 1);
     if (!filter || filter->shape.empty()) return out;
     const std::int64_t taps = elements(filter->shape);
-    return op == "CONV_3D" ? out * (taps / dim(filter, 1))
-                           : out * (taps / std::max<std::int64_t>(op == "CONV_2D" ? filter->shape[0] : dim(filter, 1), 1));
+    return op == "CONV_3D"
+               ? out * (taps / dim(filter, 1))
+               : out *
+                     (taps / std::max<std::int64_t>(op == "CONV_2D" ? filter->shape[0] : dim(filter, 1), 1));
   }
   if (op == "TRANSPOSE_CONV") {
     const Value *filter = operand(graph, node, 1), *input = operand(graph, node, 2);
     if (!filter || !input || filter->shape.empty()) return out;
     return elements(input->shape) / dim(input, 1) * elements(filter->shape);
   }
-  if (op == "aten.convolution.default" || op == "aten.conv2d.default" || op == "aten.conv1d.default" || op == "Conv") {
+  if (op == "aten.convolution.default" || op == "aten.conv2d.default" || op == "aten.conv1d.default" ||
+      op == "Conv") {
     const Value* filter = operand(graph, node, 1);
     if (!filter || filter->shape.empty()) return out;
     return out * (elements(filter->shape) / std::max<std::int64_t>(filter->shape[0], 1));

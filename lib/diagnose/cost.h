@@ -5,8 +5,8 @@
 
 namespace md {
 
-/// Multiply-adds of one node: products of convolutions and matrix products; one an output element for other arithmetic;
-/// none for operators that only move data. Dynamic dimensions count as 1.
+/// Multiply-adds of one node: products of convolutions and matrix products; one an output element for other
+/// arithmetic; none for operators that only move data. Dynamic dimensions count as 1.
 std::int64_t multiply_adds(const Graph& graph, const Node& node);
 
 /// After minus before. Only constants that somebody still reads are counted.

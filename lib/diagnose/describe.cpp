@@ -52,9 +52,12 @@ Finding from_rule(const Rule& rule) {
 
 std::string_view name(Exactness exactness) {
   switch (exactness) {
-    case Exactness::exact: return "exact";
-    case Exactness::rounding: return "rounding";
-    case Exactness::bounded: break;
+    case Exactness::exact:
+      return "exact";
+    case Exactness::rounding:
+      return "rounding";
+    case Exactness::bounded:
+      break;
   }
   return "bounded";
 }
@@ -62,16 +65,25 @@ std::string_view name(Exactness exactness) {
 ReportedProof report(const Proof& proof) {
   ReportedProof reported;
   switch (proof.method) {
-    case ProofMethod::none: reported.method = "none"; break;
-    case ProofMethod::sampled: reported.method = "sampled"; break;
-    case ProofMethod::exhaustive: reported.method = "exhaustive"; break;
-    case ProofMethod::movement: reported.method = "movement"; break;
+    case ProofMethod::none:
+      reported.method = "none";
+      break;
+    case ProofMethod::sampled:
+      reported.method = "sampled";
+      break;
+    case ProofMethod::exhaustive:
+      reported.method = "exhaustive";
+      break;
+    case ProofMethod::movement:
+      reported.method = "movement";
+      break;
   }
   reported.dtype = name(proof.dtype);
   reported.samples = proof.samples;
   reported.max_abs = proof.max_abs, reported.max_rel = proof.max_rel, reported.max_ulp = proof.max_ulp;
   reported.equal = proof.equal;
-  reported.nonfinite = proof.nonfinite, reported.counterexample = proof.counterexample, reported.note = proof.note;
+  reported.nonfinite = proof.nonfinite, reported.counterexample = proof.counterexample,
+  reported.note = proof.note;
   return reported;
 }
 
@@ -83,10 +95,12 @@ ReportedLocation locate(const Model& model, int graph_index, NodeId id, ValueId 
     const Node& node = graph.node(id);
     location.node = node.origin;
     location.op = node.op;
-    if (!node.custom.empty() && (node.op == "CUSTOM" || node.op == "STABLEHLO_COMPOSITE")) location.op += " " + node.custom;
+    if (!node.custom.empty() && (node.op == "CUSTOM" || node.op == "STABLEHLO_COMPOSITE"))
+      location.op += " " + node.custom;
     location.layer = node.layer;
     if (node.origin == none_id) location.origin = node.origins;
-    for (const SourceLocation& source : node.source) location.source.push_back({source.file, source.line, source.function});
+    for (const SourceLocation& source : node.source)
+      location.source.push_back({source.file, source.line, source.function});
     if (value_id < 0)
       for (const ValueId out : node.outputs)
         if (value_id < 0) value_id = out;
@@ -104,14 +118,21 @@ Finding describe(const Site& site, const Model& model, int round, bool assumed) 
   Finding finding = from_rule(*site.rule);
   finding.severity = name(site.severity);
   switch (site.result.state) {
-    case DetectResult::State::matched: finding.state = "matched"; break;
-    case DetectResult::State::declined: finding.state = "declined"; break;
-    case DetectResult::State::advice: finding.state = "advice"; break;
+    case DetectResult::State::matched:
+      finding.state = "matched";
+      break;
+    case DetectResult::State::declined:
+      finding.state = "declined";
+      break;
+    case DetectResult::State::advice:
+      finding.state = "advice";
+      break;
   }
   if (!site.result.message.empty()) finding.message = site.result.message;
   if (!site.target.empty()) finding.message += fmt::format(" [{}]", site.target);
   finding.reason = site.result.reason;
-  finding.at_source = site.result.at_source.empty() ? section(*site.rule, "At the source") : site.result.at_source;
+  finding.at_source =
+      site.result.at_source.empty() ? section(*site.rule, "At the source") : site.result.at_source;
   finding.attribution = name(site.attribution);
   finding.round = round;
   finding.assumed = assumed;

@@ -27,14 +27,16 @@ class Explanations {
   std::unordered_map<std::string, std::set<const Rule*>> known_;
 };
 
-/// Graphs that the runtime executes. The body that a composite decomposes to is not: the composite itself runs.
+/// Graphs that the runtime executes. The body that a composite decomposes to is not: the composite itself
+/// runs.
 std::vector<int> executed_graphs(const Model& model) {
   std::vector<char> decomposition(model.graphs.size(), 0);
   for (const Graph& graph : model.graphs)
     for (const NodeId id : graph.order)
       if (graph.node(id).op == "STABLEHLO_COMPOSITE")
         for (const std::int32_t body : graph.node(id).subgraphs)
-          if (body >= 0 && static_cast<std::size_t>(body) < decomposition.size()) decomposition[static_cast<std::size_t>(body)] = 1;
+          if (body >= 0 && static_cast<std::size_t>(body) < decomposition.size())
+            decomposition[static_cast<std::size_t>(body)] = 1;
   std::vector<int> graphs;
   for (std::size_t g = 0; g < model.graphs.size(); ++g)
     if (!decomposition[g]) graphs.push_back(static_cast<int>(g));
@@ -78,7 +80,8 @@ class Round {
  private:
   void look(const Rule& rule, int graph) {
     if (in_.targets.empty()) {
-      for (DetectResult& found : detect(rule, graph, nullptr, nullptr)) consider(rule, graph, std::move(found), nullptr, nullptr);
+      for (DetectResult& found : detect(rule, graph, nullptr, nullptr))
+        consider(rule, graph, std::move(found), nullptr, nullptr);
       return;
     }
     for (std::size_t t = 0; t < in_.targets.size(); ++t)
@@ -86,7 +89,8 @@ class Round {
         consider(rule, graph, std::move(found), in_.targets[t], &in_.predictions[t]);
   }
 
-  std::vector<DetectResult> detect(const Rule& rule, int graph, const Target* target, const Prediction* prediction) {
+  std::vector<DetectResult> detect(const Rule& rule, int graph, const Target* target,
+                                   const Prediction* prediction) {
     const DetectContext context{in_.model,
                                 graph,
                                 in_.model.graphs[static_cast<std::size_t>(graph)],
@@ -98,7 +102,8 @@ class Round {
   }
 
   /// Keeps a result that something triggers, and says how severe it is.
-  void consider(const Rule& rule, int graph, DetectResult found, const Target* target, const Prediction* prediction) {
+  void consider(const Rule& rule, int graph, DetectResult found, const Target* target,
+                const Prediction* prediction) {
     Site site;
     site.rule = &rule;
     site.graph = graph;
@@ -107,8 +112,10 @@ class Round {
     collect_evidence(site);
     const bool concerned = !target || rule_concerns(rule, *target);
     const bool symptom = stated(rule, in_.options);
-    // A rule with signatures that declined is no fault: without a record at this place nothing says that one is there.
-    const bool by_pattern = rule.graph && concerned && (site.result.state != DetectResult::State::declined || rule.log.empty());
+    // A rule with signatures that declined is no fault: without a record at this place nothing says that one
+    // is there.
+    const bool by_pattern =
+        rule.graph && concerned && (site.result.state != DetectResult::State::declined || rule.log.empty());
     if (!site.by_log && !site.by_prediction && !by_pattern && !symptom) return;
     site.severity = severity_of(site, target, symptom);
     if (!target && !rule.runtimes.empty()) site.target = rule.runtimes.front().target;
@@ -116,23 +123,28 @@ class Round {
   }
 
   bool is_predicted(const Site& site, const Prediction& prediction) {
-    return std::any_of(prediction.records.begin(), prediction.records.end(), [&](const PredictedRecord& record) {
-      return record.graph == site.graph &&
-             std::find(site.result.nodes.begin(), site.result.nodes.end(), record.node) != site.result.nodes.end() &&
-             explanations_.of(record.text).contains(site.rule);
-    });
+    return std::any_of(prediction.records.begin(), prediction.records.end(),
+                       [&](const PredictedRecord& record) {
+                         return record.graph == site.graph &&
+                                std::find(site.result.nodes.begin(), site.result.nodes.end(), record.node) !=
+                                    site.result.nodes.end() &&
+                                explanations_.of(record.text).contains(site.rule);
+                       });
   }
 
   void collect_evidence(Site& site) {
     for (std::size_t i = 0; i < in_.evidence.size(); ++i) {
       const LogEvidence& item = in_.evidence[i];
-      if (std::find(item.rules.begin(), item.rules.end(), site.rule) == item.rules.end() || item.of_other_model) continue;
-      // Lines of the GPU delegate name an operator, so they belong to the nodes they were tied to. Other tools' lines are
-      // about the program as a whole, or name a node beside the site.
+      if (std::find(item.rules.begin(), item.rules.end(), site.rule) == item.rules.end() ||
+          item.of_other_model)
+        continue;
+      // Lines of the GPU delegate name an operator, so they belong to the nodes they were tied to. Other
+      // tools' lines are about the program as a whole, or name a node beside the site.
       const bool tied = in_.model.format == Format::tflite && !item.nodes.empty();
-      const bool here = !tied || std::any_of(site.result.nodes.begin(), site.result.nodes.end(), [&](NodeId id) {
-        return item.nodes.contains({site.graph, id});
-      });
+      const bool here =
+          !tied || std::any_of(site.result.nodes.begin(), site.result.nodes.end(), [&](NodeId id) {
+            return item.nodes.contains({site.graph, id});
+          });
       if (!here) continue;
       site.by_log = true;
       site.evidence.push_back(static_cast<int>(i));
@@ -147,7 +159,8 @@ class Round {
       if (!target && !symptom) return Severity::note;  // no backend was named: nothing is known to fail
       if (!site.rule->symptom.empty() && !symptom && !site.rule->graph) return Severity::note;
     }
-    if (target && target->name().find("+cpu") != std::string::npos && severity == Severity::fatal && !kills_both(site))
+    if (target && target->name().find("+cpu") != std::string::npos && severity == Severity::fatal &&
+        !kills_both(site))
       return Severity::perf;
     return severity;
   }
@@ -156,7 +169,8 @@ class Round {
   bool kills_both(const Site& site) const {
     constexpr std::string_view hard = "INVALID_ARGUMENT";
     return std::any_of(site.rule->log.begin(), site.rule->log.end(), [&](const Signature& signature) {
-      return signature.text().find(hard) != std::string::npos || signature.text().find("bc coord") != std::string::npos;
+      return signature.text().find(hard) != std::string::npos ||
+             signature.text().find("bc coord") != std::string::npos;
     });
   }
 
@@ -174,15 +188,18 @@ class Round {
     same->by_prediction = same->by_prediction || site.by_prediction;
     if (in_.targets.size() < 2) return;
     for (ProposedFix& fix : site.result.fixes) {
-      const bool known = std::any_of(same->result.fixes.begin(), same->result.fixes.end(),
-                                     [&](const ProposedFix& other) { return other.patch.title == fix.patch.title; });
+      const bool known =
+          std::any_of(same->result.fixes.begin(), same->result.fixes.end(),
+                      [&](const ProposedFix& other) { return other.patch.title == fix.patch.title; });
       if (!known) same->result.fixes.push_back(std::move(fix));
     }
-    if (same->result.state != DetectResult::State::matched && site.result.state == DetectResult::State::matched)
+    if (same->result.state != DetectResult::State::matched &&
+        site.result.state == DetectResult::State::matched)
       same->result.state = DetectResult::State::matched;
   }
 
-  /// A rule that declined (or only advises) at a node that another rule mends was a near miss: not worth reporting.
+  /// A rule that declined (or only advises) at a node that another rule mends was a near miss: not worth
+  /// reporting.
   void drop_overshadowed() {
     std::set<NodePlace> mended, advised;
     for (const Site& site : result_.sites)
@@ -208,7 +225,8 @@ class Round {
 }  // namespace
 
 bool explains(const Rule& rule, std::string_view text) {
-  return std::any_of(rule.log.begin(), rule.log.end(), [&](const Signature& signature) { return signature.match(text).has_value(); });
+  return std::any_of(rule.log.begin(), rule.log.end(),
+                     [&](const Signature& signature) { return signature.match(text).has_value(); });
 }
 
 RoundResult run_round(const RoundInput& input) { return Round(input).run(); }

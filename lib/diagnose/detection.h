@@ -17,7 +17,7 @@ struct Site {
   Severity severity = Severity::fatal;  ///< by consequence on the worst of the targets
   std::string target;                   ///< the backend it concerns when no target was given
   bool by_log = false, by_prediction = false;
-  std::vector<int> evidence;            ///< indices of the log records that belong to it
+  std::vector<int> evidence;  ///< indices of the log records that belong to it
   Attribution attribution = Attribution::none;
   NodeId root() const { return result.nodes.empty() ? none_id : result.nodes.front(); }
 };
@@ -27,12 +27,12 @@ struct RoundInput {
   const std::vector<const Target*>& targets;
   const std::vector<Prediction>& predictions;  ///< parallel to targets
   const std::vector<LogEvidence>& evidence;
-  const std::vector<const Rule*>& rules;       ///< already chosen by --select and --ignore
+  const std::vector<const Rule*>& rules;  ///< already chosen by --select and --ignore
   const DiagnoseOptions& options;
 };
 
 struct RoundResult {
-  std::vector<Site> sites;  ///< root causes first
+  std::vector<Site> sites;                    ///< root causes first
   std::vector<const Rule*> silent_rules_run;  ///< rules without a log line that were looked for
 };
 

@@ -15,9 +15,12 @@ namespace {
 
 std::string_view name(Prediction::Verdict verdict) {
   switch (verdict) {
-    case Prediction::Verdict::compiles: return "compiles";
-    case Prediction::Verdict::refused: return "refused";
-    case Prediction::Verdict::crash: break;
+    case Prediction::Verdict::compiles:
+      return "compiles";
+    case Prediction::Verdict::refused:
+      return "refused";
+    case Prediction::Verdict::crash:
+      break;
   }
   return "crash";
 }
@@ -30,13 +33,15 @@ struct Tracked {
   int seen = 0;  ///< the last round that found it
   Finding finding;
   bool applied() const {
-    return std::any_of(finding.fixes.begin(), finding.fixes.end(), [](const ReportedFix& fix) { return fix.applied; });
+    return std::any_of(finding.fixes.begin(), finding.fixes.end(),
+                       [](const ReportedFix& fix) { return fix.applied; });
   }
 };
 
 class Run {
  public:
-  explicit Run(const DiagnoseRequest& request) : request_(request), out_(outcome_.diagnosis), index_(*request.rules) {}
+  explicit Run(const DiagnoseRequest& request)
+      : request_(request), out_(outcome_.diagnosis), index_(*request.rules) {}
 
   Result<DiagnoseOutcome> operator()() {
     auto resolved = resolve_targets(request_);
@@ -68,21 +73,30 @@ class Run {
   void infer_target() {
     std::vector<const Rule*> hit;
     for (const LogEvidence& item : evidence_) hit.insert(hit.end(), item.rules.begin(), item.rules.end());
-    if (auto target = target_from_rules(hit, request_.logs)) owned_targets_.push_back(std::move(target));
+    if (auto target = target_from_rules(hit, request_.logs))
+      owned_targets_.push_back(std::move(target));
     else if (request_.document)
-      out_.notes.push_back("no --target and no log that names one: the rules of every backend were run, as notes");
+      out_.notes.push_back(
+          "no --target and no log that names one: the rules of every backend were run, as notes");
   }
 
   void report_inputs() {
     for (const auto& target : owned_targets_) {
       targets_.push_back(target.get());
       const bool table = target->has_table();
-      out_.targets.push_back({target->name(), target->version.text(), table ? target->table.text() : "", target->source,
+      out_.targets.push_back({target->name(), target->version.text(), table ? target->table.text() : "",
+                              target->source,
                               target->assumed || (table && target->table != target->version)});
     }
-    for (const Log& log : request_.logs) out_.notes.insert(out_.notes.end(), log.notes.begin(), log.notes.end());
+    for (const Log& log : request_.logs)
+      out_.notes.insert(out_.notes.end(), log.notes.begin(), log.notes.end());
     for (const LogEvidence& item : evidence_) {
-      ReportedRecord record{item.path, item.record->message, item.record->tool, item.record->line_main > 0 ? item.record->line_main : item.record->line_begin, {}, item.record->benign};
+      ReportedRecord record{item.path,
+                            item.record->message,
+                            item.record->tool,
+                            item.record->line_main > 0 ? item.record->line_main : item.record->line_begin,
+                            {},
+                            item.record->benign};
       for (const Rule* rule : item.rules) record.rules.push_back(rule->id);
       out_.log.push_back(std::move(record));
     }
@@ -98,7 +112,8 @@ class Run {
 
   std::vector<Prediction> predict(const Model& model) const {
     std::vector<Prediction> predictions;
-    for (const Target* target : targets_) predictions.push_back(target->has_table() ? target->predict(model) : Prediction{});
+    for (const Target* target : targets_)
+      predictions.push_back(target->has_table() ? target->predict(model) : Prediction{});
     return predictions;
   }
 
@@ -106,12 +121,14 @@ class Run {
     std::vector<Prediction> predictions = predict(input);
     if (!targets_.empty() && targets_.front()->has_table()) report_prediction(predictions.front(), input);
     attribute(evidence_, input, predictions);
-    if (is_of_other_model(evidence_)) out_.notes.push_back("this log is of another model: it names operators that this model does not have");
+    if (is_of_other_model(evidence_))
+      out_.notes.push_back("this log is of another model: it names operators that this model does not have");
 
     const Model* model = &input;
     const int rounds = request_.options.apply ? request_.options.max_rounds : 1;
     for (round_ = 1;; ++round_) {
-      const RoundResult found = run_round({*model, targets_, predictions, evidence_, rules_, request_.options});
+      const RoundResult found =
+          run_round({*model, targets_, predictions, evidence_, rules_, request_.options});
       if (round_ == 1) rule_out(found);
       const std::vector<std::size_t> tracks = track(found.sites, *model);
       if (round_ > rounds || !request_.options.apply) {
@@ -121,13 +138,15 @@ class Run {
         break;
       }
       FixingResult fixing = mend({*model, found.sites, targets_, request_.options});
-      for (std::size_t s = 0; s < found.sites.size(); ++s) tracked_[tracks[s]].finding.fixes = std::move(fixing.fixes[s]);
+      for (std::size_t s = 0; s < found.sites.size(); ++s)
+        tracked_[tracks[s]].finding.fixes = std::move(fixing.fixes[s]);
       if (!fixing.model) break;
       outcome_.edited = std::move(*fixing.model);
       model = &*outcome_.edited;
       predictions = predict(*model);
     }
-    if (out_.prediction && outcome_.edited) out_.prediction->after_verdict = name(predictions.front().verdict);
+    if (out_.prediction && outcome_.edited)
+      out_.prediction->after_verdict = name(predictions.front().verdict);
     mark_mended();
     mark_causes();
     adopt_records(predictions, *model);
@@ -143,24 +162,29 @@ class Run {
       reported.records.push_back({record.text, record.graph, node, record.hidden});
     }
     out_.prediction = std::move(reported);
-    if (targets_.front()->name().find("+cpu") != std::string::npos && prediction.accelerated < prediction.nodes)
-      out_.notes.push_back(fmt::format("{} of {} nodes on the GPU, {} partition{}", prediction.accelerated, prediction.nodes,
-                                       prediction.partitions, prediction.partitions == 1 ? "" : "s"));
+    if (targets_.front()->name().find("+cpu") != std::string::npos &&
+        prediction.accelerated < prediction.nodes)
+      out_.notes.push_back(fmt::format("{} of {} nodes on the GPU, {} partition{}", prediction.accelerated,
+                                       prediction.nodes, prediction.partitions,
+                                       prediction.partitions == 1 ? "" : "s"));
   }
 
   void rule_out(const RoundResult& found) {
     for (const Rule* rule : found.silent_rules_run)
-      if (std::none_of(found.sites.begin(), found.sites.end(), [&](const Site& site) { return site.rule == rule; }))
+      if (std::none_of(found.sites.begin(), found.sites.end(),
+                       [&](const Site& site) { return site.rule == rule; }))
         out_.ruled_out.push_back(rule->id);
   }
 
   /// Index into tracked_ for every site; new ones are added.
   std::vector<std::size_t> track(const std::vector<Site>& sites, const Model& model) {
     std::vector<std::size_t> indices;
-    const bool assumed = std::any_of(targets_.begin(), targets_.end(), [](const Target* target) { return target->assumed; });
+    const bool assumed =
+        std::any_of(targets_.begin(), targets_.end(), [](const Target* target) { return target->assumed; });
     for (const Site& site : sites) {
       const auto same = std::find_if(tracked_.begin(), tracked_.end(), [&](const Tracked& known) {
-        return !known.applied() && known.rule == site.rule && known.graph == site.graph && known.nodes == site.result.nodes;
+        return !known.applied() && known.rule == site.rule && known.graph == site.graph &&
+               known.nodes == site.result.nodes;
       });
       if (same != tracked_.end()) {
         same->seen = round_;
@@ -168,19 +192,22 @@ class Run {
         continue;
       }
       indices.push_back(tracked_.size());
-      tracked_.push_back({site.rule, site.graph, site.result.nodes, round_, describe(site, model, round_, assumed && !site.by_log)});
+      tracked_.push_back({site.rule, site.graph, site.result.nodes, round_,
+                          describe(site, model, round_, assumed && !site.by_log)});
     }
     return indices;
   }
 
-  /// A finding that no fix of its own mended and that the last round did not find: another fix removed its cause.
+  /// A finding that no fix of its own mended and that the last round did not find: another fix removed its
+  /// cause.
   void mark_mended() {
     for (Tracked& gone : tracked_) {
       if (gone.applied() || gone.seen == round_) continue;
       gone.finding.mended = true;
       std::set<std::string> causes;
       for (const Tracked& other : tracked_)
-        if (other.applied() && other.seen == gone.seen && other.graph == gone.graph && share_node(other, gone))
+        if (other.applied() && other.seen == gone.seen && other.graph == gone.graph &&
+            share_node(other, gone))
           causes.insert(other.finding.rule);
       if (causes.empty())
         for (const Tracked& other : tracked_)
@@ -190,14 +217,17 @@ class Run {
   }
 
   static bool share_node(const Tracked& a, const Tracked& b) {
-    return std::any_of(a.nodes.begin(), a.nodes.end(),
-                       [&](NodeId id) { return std::find(b.nodes.begin(), b.nodes.end(), id) != b.nodes.end(); });
+    return std::any_of(a.nodes.begin(), a.nodes.end(), [&](NodeId id) {
+      return std::find(b.nodes.begin(), b.nodes.end(), id) != b.nodes.end();
+    });
   }
 
   /// A fault inside the site of a larger one is its consequence.
   void mark_causes() {
     std::unordered_map<std::int64_t, std::vector<const Tracked*>> at;
-    const auto key = [](int graph, NodeId node) { return (static_cast<std::int64_t>(graph) << 32) | static_cast<std::uint32_t>(node); };
+    const auto key = [](int graph, NodeId node) {
+      return (static_cast<std::int64_t>(graph) << 32) | static_cast<std::uint32_t>(node);
+    };
     for (const Tracked& large : tracked_)
       if (large.nodes.size() > 1 && large.finding.state == "matched")
         for (const NodeId id : large.nodes) at[key(large.graph, id)].push_back(&large);
@@ -207,24 +237,27 @@ class Run {
       if (found == at.end()) continue;
       std::set<std::string> causes;
       for (const Tracked* large : found->second)
-        if (large->rule != inner.rule && large->nodes.size() > inner.nodes.size() && large->finding.round == inner.finding.round)
+        if (large->rule != inner.rule && large->nodes.size() > inner.nodes.size() &&
+            large->finding.round == inner.finding.round)
           causes.insert(large->finding.rule);
       inner.finding.caused_by.assign(causes.begin(), causes.end());
     }
   }
 
-  /// Records whose nodes lie in the site of another rule's finding: one rewrite often removes several complaints. A mended
-  /// site adopts only what is really gone.
+  /// Records whose nodes lie in the site of another rule's finding: one rewrite often removes several
+  /// complaints. A mended site adopts only what is really gone.
   void adopt_records(const std::vector<Prediction>& predictions, const Model& now) {
     std::set<std::string> still_predicted;
     for (const Prediction& prediction : predictions)
       for (const PredictedRecord& record : prediction.records) still_predicted.insert(record.text);
     std::set<int> explained;
-    for (const Tracked& tracked : tracked_) explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
+    for (const Tracked& tracked : tracked_)
+      explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
     for (std::size_t i = 0; i < evidence_.size(); ++i) {
       const LogEvidence& item = evidence_[i];
       if (item.record->benign || item.nodes.empty() || explained.contains(static_cast<int>(i))) continue;
-      const bool gone = item.attribution == Attribution::exact && !still_predicted.contains(std::string(item.record->headline()));
+      const bool gone = item.attribution == Attribution::exact &&
+                        !still_predicted.contains(std::string(item.record->headline()));
       const bool removed = std::none_of(item.nodes.begin(), item.nodes.end(), [&](const NodePlace& place) {
         return now.graphs[static_cast<std::size_t>(place.graph)].is_live(place.node);
       });
@@ -239,11 +272,14 @@ class Run {
   }
 
   static bool holds_one_of(const Tracked& tracked, const std::set<NodePlace>& places) {
-    return std::any_of(tracked.nodes.begin(), tracked.nodes.end(), [&](NodeId id) { return places.contains({tracked.graph, id}); });
+    return std::any_of(tracked.nodes.begin(), tracked.nodes.end(), [&](NodeId id) {
+      return places.contains({tracked.graph, id});
+    });
   }
   static bool holds_all_of(const Tracked& tracked, const std::set<NodePlace>& places) {
     return std::all_of(places.begin(), places.end(), [&](const NodePlace& place) {
-      return place.graph == tracked.graph && std::find(tracked.nodes.begin(), tracked.nodes.end(), place.node) != tracked.nodes.end();
+      return place.graph == tracked.graph &&
+             std::find(tracked.nodes.begin(), tracked.nodes.end(), place.node) != tracked.nodes.end();
     });
   }
 
@@ -256,7 +292,8 @@ class Run {
     for (const Prediction& prediction : predictions)
       for (const PredictedRecord& record : prediction.records) {
         // "DEQUANTIZE: " without a reason is a consequence of the other refusals, never a failure of its own.
-        if (record.hidden || record.text.ends_with(": ") || open.contains({record.graph, record.node})) continue;
+        if (record.hidden || record.text.ends_with(": ") || open.contains({record.graph, record.node}))
+          continue;
         if (left_out_on_purpose(index_.hits(record.text))) continue;
         texts.insert(record.text);
       }
@@ -270,10 +307,12 @@ class Run {
     });
   }
 
-  /// Failing records that no site explains: advice from the rule's page where a signature hits, else unexplained.
+  /// Failing records that no site explains: advice from the rule's page where a signature hits, else
+  /// unexplained.
   void explain_log() {
     std::set<int> explained;
-    for (const Tracked& tracked : tracked_) explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
+    for (const Tracked& tracked : tracked_)
+      explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
     for (std::size_t i = 0; i < evidence_.size(); ++i) {
       const LogEvidence& item = evidence_[i];
       const int index = static_cast<int>(i);
@@ -299,8 +338,9 @@ class Run {
   }
 
   void advise(const Rule& rule, const LogEvidence& item, int index) {
-    const auto same = std::find_if(tracked_.begin(), tracked_.end(),
-                                   [&](const Tracked& known) { return known.rule == &rule && known.seen == 0; });
+    const auto same = std::find_if(tracked_.begin(), tracked_.end(), [&](const Tracked& known) {
+      return known.rule == &rule && known.seen == 0;
+    });
     if (same != tracked_.end()) {
       same->finding.log.push_back(index);
       return;
@@ -308,14 +348,19 @@ class Run {
     const Model* model = request_.document ? &request_.document->model() : nullptr;
     Tracked advice{&rule, 0, {}, 0, describe_log_hit(rule, item, index, model)};
     const bool searched = model && (rule.detector || !rule.rewrites.empty());
-    if (searched) advice.finding.reason = "the log names it, but the pattern that its fix needs is not in this file";
-    else if (!model) advice.finding.reason = "from the log alone: give the model too, and it is located and fixed where that is possible";
+    if (searched)
+      advice.finding.reason = "the log names it, but the pattern that its fix needs is not in this file";
+    else if (!model)
+      advice.finding.reason =
+          "from the log alone: give the model too, and it is located and fixed where that is possible";
     tracked_.push_back(std::move(advice));
   }
 
   void finish() {
     std::stable_sort(tracked_.begin(), tracked_.end(), [](const Tracked& a, const Tracked& b) {
-      const auto key = [](const Tracked& t) { return std::tuple(!t.finding.caused_by.empty(), -severity_rank(t.finding.severity), t.finding.round); };
+      const auto key = [](const Tracked& t) {
+        return std::tuple(!t.finding.caused_by.empty(), -severity_rank(t.finding.severity), t.finding.round);
+      };
       return key(a) < key(b);
     });
     for (Tracked& tracked : tracked_) out_.findings.push_back(std::move(tracked.finding));

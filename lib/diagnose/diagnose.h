@@ -27,9 +27,11 @@ struct DiagnoseOptions {
 struct DiagnoseRequest {
   const Document* document = nullptr;  ///< null: advice from the logs alone
   std::string model_path;              ///< as the user named it
-  const Model* start = nullptr;        ///< a copy that was changed on request before (cut short); null: the document's model
+  const Model* start =
+      nullptr;  ///< a copy that was changed on request before (cut short); null: the document's model
   std::vector<Log> logs;
-  std::vector<std::string> targets;    ///< as given by --target; empty: from the logs, else the format's default
+  std::vector<std::string>
+      targets;  ///< as given by --target; empty: from the logs, else the format's default
   const RuleBook* rules = nullptr;
   DiagnoseOptions options;
   std::string command = "check";

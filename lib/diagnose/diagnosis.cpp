@@ -16,7 +16,8 @@ int rank_of(std::string_view severity) {
 }  // namespace
 
 bool Finding::open() const {
-  return !mended && std::none_of(fixes.begin(), fixes.end(), [](const ReportedFix& fix) { return fix.applied; });
+  return !mended &&
+         std::none_of(fixes.begin(), fixes.end(), [](const ReportedFix& fix) { return fix.applied; });
 }
 
 int severity_rank(std::string_view severity) { return rank_of(severity); }
@@ -26,7 +27,8 @@ std::map<std::string, int> count_open(const Diagnosis& diagnosis) {
   for (const std::string_view severity : kAscending) counts[std::string(severity)] = 0;
   for (const Finding& finding : diagnosis.findings)
     if (finding.open()) ++counts[finding.severity];
-  counts["fatal"] += static_cast<int>(diagnosis.unexplained.size() + diagnosis.unexplained_predictions.size());
+  counts["fatal"] +=
+      static_cast<int>(diagnosis.unexplained.size() + diagnosis.unexplained_predictions.size());
   return counts;
 }
 
@@ -54,7 +56,8 @@ void fail_run(Diagnosis& diagnosis, int exit_code, std::string code, std::string
 
 int worse_exit_code(int a, int b) {
   const auto weight = [](int code) {
-    constexpr std::array<int, 5> order = {0, 1, 3, 2, 4};  // ascending: nothing, findings, failed check, bad input, defect
+    constexpr std::array<int, 5> order = {
+        0, 1, 3, 2, 4};  // ascending: nothing, findings, failed check, bad input, defect
     return std::find(order.begin(), order.end(), code) - order.begin();
   };
   return weight(a) >= weight(b) ? a : b;

@@ -17,9 +17,9 @@ struct ReportedSource {
 
 struct ReportedLocation {
   int graph = 0;
-  std::int32_t node = -1;             ///< id in the input file; -1: made by an earlier round, see origin
+  std::int32_t node = -1;  ///< id in the input file; -1: made by an earlier round, see origin
   std::string op, value, layer, shape, dtype;
-  std::vector<std::int32_t> origin;   ///< input-file nodes that a made node came from
+  std::vector<std::int32_t> origin;  ///< input-file nodes that a made node came from
   std::vector<ReportedSource> source;
 };
 
@@ -105,7 +105,7 @@ struct Diagnosis {
   std::optional<ReportedPrediction> prediction;
   std::vector<ReportedRecord> log;
   std::vector<Finding> findings;
-  std::vector<int> unexplained;        ///< indices into log
+  std::vector<int> unexplained;  ///< indices into log
   std::vector<std::string> unexplained_predictions;
   std::vector<std::string> ruled_out, notes;
   std::optional<ReportedVerification> verification;
@@ -122,7 +122,8 @@ int severity_rank(std::string_view severity);
 /// Open findings by severity (every severity has an entry). What nothing explains counts as fatal.
 std::map<std::string, int> count_open(const Diagnosis& diagnosis);
 
-/// Fills `after`, `fixed`, and unless the run failed `status` and `exit_code`. `fail_on`: a severity or "never".
+/// Fills `after`, `fixed`, and unless the run failed `status` and `exit_code`. `fail_on`: a severity or
+/// "never".
 void settle(Diagnosis& diagnosis, std::string_view fail_on);
 
 /// Marks the run as failed with one clear line.

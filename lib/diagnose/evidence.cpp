@@ -9,12 +9,15 @@ namespace md {
 namespace {
 
 bool is_operator_letter(char c) {
-  return std::isupper(static_cast<unsigned char>(c)) || std::isdigit(static_cast<unsigned char>(c)) || c == '_';
+  return std::isupper(static_cast<unsigned char>(c)) || std::isdigit(static_cast<unsigned char>(c)) ||
+         c == '_';
 }
 
-/// Characters of names that formats give to nodes, operators and values ("aten.slice.Tensor", "add_5", "a/b;c").
+/// Characters of names that formats give to nodes, operators and values ("aten.slice.Tensor", "add_5",
+/// "a/b;c").
 bool is_name_letter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '/' || c == ';';
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '/' ||
+         c == ';';
 }
 
 /// Names in the message, as long as possible; trailing punctuation of prose is dropped.
@@ -28,7 +31,8 @@ std::vector<std::string_view> names_in(std::string_view message) {
     std::size_t end = i;
     while (end < message.size() && is_name_letter(message[end])) ++end;
     std::string_view word = message.substr(i, end - i);
-    while (!word.empty() && (word.back() == '.' || word.back() == ':' || word.back() == ';')) word.remove_suffix(1);
+    while (!word.empty() && (word.back() == '.' || word.back() == ':' || word.back() == ';'))
+      word.remove_suffix(1);
     if (word.size() > 1) names.push_back(word);
     i = end;
   }
@@ -62,7 +66,8 @@ class NameIndex {
   Map operators_, nodes_;
 };
 
-/// True when the message ends with the tensor's name or holds it in quotes: the two ways in which runtimes print it.
+/// True when the message ends with the tensor's name or holds it in quotes: the two ways in which runtimes
+/// print it.
 bool names_tensor(std::string_view message, const std::string& tensor) {
   if (tensor.empty()) return false;
   return message.ends_with(" " + tensor) || message.find("\"" + tensor + "\"") != std::string_view::npos;
@@ -81,7 +86,8 @@ std::vector<const Signature*> all_signatures(const RuleBook& rules) {
   return signatures;
 }
 
-void attribute_by_operator(LogEvidence& item, std::string_view op, const Model& model, const NameIndex& names) {
+void attribute_by_operator(LogEvidence& item, std::string_view op, const Model& model,
+                           const NameIndex& names) {
   const std::vector<NodePlace>* places = names.operators(std::string(op));
   if (!places) {
     item.of_other_model = true;
@@ -89,7 +95,8 @@ void attribute_by_operator(LogEvidence& item, std::string_view op, const Model& 
   }
   for (const NodePlace& place : *places) {
     const Graph& graph = model.graphs[static_cast<std::size_t>(place.graph)];
-    if (touches_named_tensor(graph, graph.node(place.node), item.record->headline())) item.nodes.insert(place);
+    if (touches_named_tensor(graph, graph.node(place.node), item.record->headline()))
+      item.nodes.insert(place);
   }
   item.attribution = Attribution::tensor;
   if (!item.nodes.empty()) return;
@@ -109,9 +116,10 @@ void attribute_by_name(LogEvidence& item, const NameIndex& names) {
   }
 }
 
-/// A kernel that could not be built is logged behind the place in the source and before its details: the prediction holds the
-/// part that stays the same.
-const std::vector<NodePlace>* find_predicted(const std::map<std::string, std::vector<NodePlace>, std::less<>>& predicted, std::string_view headline) {
+/// A kernel that could not be built is logged behind the place in the source and before its details: the
+/// prediction holds the part that stays the same.
+const std::vector<NodePlace>* find_predicted(
+    const std::map<std::string, std::vector<NodePlace>, std::less<>>& predicted, std::string_view headline) {
   if (const auto same = predicted.find(headline); same != predicted.end()) return &same->second;
   const std::string_view failure = kernel_failure_in(headline);
   if (failure.empty()) return nullptr;
@@ -125,10 +133,14 @@ const std::vector<NodePlace>* find_predicted(const std::map<std::string, std::ve
 
 std::string_view name(Attribution attribution) {
   switch (attribution) {
-    case Attribution::exact: return "exact";
-    case Attribution::tensor: return "tensor";
-    case Attribution::op: return "op";
-    case Attribution::none: break;
+    case Attribution::exact:
+      return "exact";
+    case Attribution::tensor:
+      return "tensor";
+    case Attribution::op:
+      return "op";
+    case Attribution::none:
+      break;
   }
   return "";
 }
@@ -156,7 +168,8 @@ RuleIndex::RuleIndex(const RuleBook& rules) : signatures_(all_signatures(rules))
 std::vector<const Rule*> RuleIndex::hits(std::string_view text) const {
   std::vector<Owner> owners;
   for (const SignatureSet::Hit& hit : signatures_.match(text)) owners.push_back(owners_[hit.signature]);
-  std::stable_sort(owners.begin(), owners.end(), [](const Owner& a, const Owner& b) { return a.length > b.length; });
+  std::stable_sort(owners.begin(), owners.end(),
+                   [](const Owner& a, const Owner& b) { return a.length > b.length; });
   std::vector<const Rule*> found;
   for (const Owner& owner : owners)
     if (std::find(found.begin(), found.end(), owner.rule) == found.end()) found.push_back(owner.rule);
@@ -176,7 +189,8 @@ std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const Rul
   return evidence;
 }
 
-void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std::vector<Prediction>& predictions) {
+void attribute(std::vector<LogEvidence>& evidence, const Model& model,
+               const std::vector<Prediction>& predictions) {
   std::map<std::string, std::vector<NodePlace>, std::less<>> predicted;
   for (const Prediction& prediction : predictions)
     for (const PredictedRecord& record : prediction.records)
@@ -189,9 +203,11 @@ void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std
       item.attribution = Attribution::exact;
       continue;
     }
-    const std::string_view op = model.format == Format::tflite ? operator_in(item.record->headline()) : std::string_view();
+    const std::string_view op =
+        model.format == Format::tflite ? operator_in(item.record->headline()) : std::string_view();
     // Level words look like operators ("ERROR: ..."); they are none.
-    if (!op.empty() && op != "ERROR" && op != "WARNING" && op != "INFO" && op != "INVALID_ARGUMENT" && op != "INTERNAL")
+    if (!op.empty() && op != "ERROR" && op != "WARNING" && op != "INFO" && op != "INVALID_ARGUMENT" &&
+        op != "INTERNAL")
       attribute_by_operator(item, op, model, names);
     else
       attribute_by_name(item, names);

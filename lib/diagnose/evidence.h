@@ -26,11 +26,11 @@ struct NodePlace {
 
 struct LogEvidence {
   std::string path;
-  const Record* record = nullptr;   ///< lives in the request's logs
-  std::vector<const Rule*> rules;   ///< rules whose signature hits, the most specific signature first
-  std::set<NodePlace> nodes;        ///< of the input model
+  const Record* record = nullptr;  ///< lives in the request's logs
+  std::vector<const Rule*> rules;  ///< rules whose signature hits, the most specific signature first
+  std::set<NodePlace> nodes;       ///< of the input model
   Attribution attribution = Attribution::none;
-  bool of_other_model = false;      ///< names an operator that the model does not have
+  bool of_other_model = false;  ///< names an operator that the model does not have
 };
 
 /// The rules by the texts that they know.
@@ -53,9 +53,10 @@ class RuleIndex {
 /// Every record that is a failure, benign trouble, or hit by a rule, in the order of the logs.
 std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleIndex& index);
 
-/// Ties each record to nodes: those whose predicted record has the same text, else nodes of that operator that touch the
-/// tensor it names, else all nodes of that operator.
-void attribute(std::vector<LogEvidence>& evidence, const Model& model, const std::vector<Prediction>& predictions);
+/// Ties each record to nodes: those whose predicted record has the same text, else nodes of that operator
+/// that touch the tensor it names, else all nodes of that operator.
+void attribute(std::vector<LogEvidence>& evidence, const Model& model,
+               const std::vector<Prediction>& predictions);
 
 /// True when every failing record that names an operator names one that the model lacks.
 bool is_of_other_model(const std::vector<LogEvidence>& evidence);
@@ -63,7 +64,8 @@ bool is_of_other_model(const std::vector<LogEvidence>& evidence);
 /// "INVALID_ARGUMENT: ..." where a kernel could not be built; "" in other messages.
 std::string_view kernel_failure_in(std::string_view headline);
 
-/// The operator that a record is about: "RESHAPE: ..." -> "RESHAPE", "CUSTOM Foo: ..." -> "CUSTOM"; "" when it names none.
+/// The operator that a record is about: "RESHAPE: ..." -> "RESHAPE", "CUSTOM Foo: ..." -> "CUSTOM"; "" when
+/// it names none.
 std::string_view operator_in(std::string_view message);
 
 }  // namespace md

@@ -27,7 +27,9 @@ struct Tried {
 };
 
 /// Applicability words, from the most trusted down.
-int trust(std::string_view applicability) { return applicability == "safe" ? 2 : applicability == "unsafe" ? 1 : 0; }
+int trust(std::string_view applicability) {
+  return applicability == "safe" ? 2 : applicability == "unsafe" ? 1 : 0;
+}
 
 void lower(ReportedFix& fix, std::string_view applicability, std::string reason) {
   if (trust(applicability) < trust(fix.applicability)) fix.applicability = applicability;
@@ -55,7 +57,8 @@ ReportedFix claim(const Site& site, const ProposedFix& fix) {
 std::set<NodeId> changed_nodes(const Model& before, const Model& after, const Patch& patch) {
   std::set<NodeId> nodes;
   const auto g = static_cast<std::size_t>(patch.graph);
-  for (std::size_t n = before.graphs[g].nodes.size(); n < after.graphs[g].nodes.size(); ++n) nodes.insert(static_cast<NodeId>(n));
+  for (std::size_t n = before.graphs[g].nodes.size(); n < after.graphs[g].nodes.size(); ++n)
+    nodes.insert(static_cast<NodeId>(n));
   for (const Rewire& rewire : patch.rewires) nodes.insert(rewire.node);
   for (const NodeChange& change : patch.node_changes) nodes.insert(change.node);
   return nodes;
@@ -70,8 +73,8 @@ int leftover_records(const FixingInput& in, const Model& after, const Patch& pat
   return records;
 }
 
-/// True when callers would notice: another number, type or shape of inputs or outputs. Another tensor behind the same name is
-/// no change.
+/// True when callers would notice: another number, type or shape of inputs or outputs. Another tensor behind
+/// the same name is no change.
 bool changes_interface(const Model& before, const Model& after, const Patch& patch) {
   const Graph& a = before.graphs[static_cast<std::size_t>(patch.graph)];
   const Graph& b = after.graphs[static_cast<std::size_t>(patch.graph)];
@@ -80,7 +83,8 @@ bool changes_interface(const Model& before, const Model& after, const Patch& pat
       return a.value(i).dtype == b.value(j).dtype && a.value(i).shape == b.value(j).shape;
     });
   };
-  return (patch.graph_inputs && !same(a.inputs, b.inputs)) || (patch.graph_outputs && !same(a.outputs, b.outputs));
+  return (patch.graph_inputs && !same(a.inputs, b.inputs)) ||
+         (patch.graph_outputs && !same(a.outputs, b.outputs));
 }
 
 Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
@@ -95,8 +99,10 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   settle_operator_versions(in.model, *after);
   reported.cost = cost_of_change(in.model, *after);
   if (reported.cost.macs > kNoticeableWork && reported.cost.macs > total_work(in.model))
-    lower(reported, "unsafe", fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
-  if (changes_interface(in.model, *after, fix.patch)) lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
+    lower(reported, "unsafe",
+          fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
+  if (changes_interface(in.model, *after, fix.patch))
+    lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
   tried.leftover = leftover_records(in, *after, fix.patch);
 
   ProofOptions options;
@@ -109,20 +115,26 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   const Proof proof = prove(in.model, *after, fix.patch.graph, options);
   reported.proofs.push_back(report(proof));
   if (proof.method == ProofMethod::none)
-    lower(reported, "unsafe", "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));
+    lower(reported, "unsafe",
+          "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));
   else if (!proof.equal)
     lower(reported, "manual", "refuted: " + proof.counterexample);
   else if (!proof.nonfinite.empty() && nonfinite_may_reach(in.model, fix.patch))
     lower(reported, "unsafe", "differs on values that can reach it: " + proof.nonfinite);
 
-  const bool trusted = reported.applicability == "safe" || (reported.applicability == "unsafe" && in.options.unsafe_fixes);
+  const bool trusted =
+      reported.applicability == "safe" || (reported.applicability == "unsafe" && in.options.unsafe_fixes);
   const bool unproven = proof.method == ProofMethod::none && in.options.require_proof;
   const bool inexact = fix.exactness != Exactness::exact;
-  if (inexact && in.options.exact_only) lower(reported, reported.applicability, "not bit for bit, and --exact-only was given");
+  if (inexact && in.options.exact_only)
+    lower(reported, reported.applicability, "not bit for bit, and --exact-only was given");
   // Where nothing says that it hurts, results are not changed in their last bits.
-  const bool needless = site.result.likelihood == Likelihood::unlikely || (site.result.likelihood == Likelihood::shown && inexact);
+  const bool needless = site.result.likelihood == Likelihood::unlikely ||
+                        (site.result.likelihood == Likelihood::shown && inexact);
   const bool uncalled = needless && site.severity == Severity::note && in.options.select.empty();
-  if (uncalled) lower(reported, reported.applicability, "nothing shows that it is needed here: apply it with --select " + site.rule->id);
+  if (uncalled)
+    lower(reported, reported.applicability,
+          "nothing shows that it is needed here: apply it with --select " + site.rule->id);
   tried.applicable = trusted && !unproven && !uncalled && !(inexact && in.options.exact_only);
   return tried;
 }
@@ -133,7 +145,8 @@ class Claims {
   bool conflicts(const Model& model, const Patch& patch) const {
     const Claims other(model, patch);
     return meet(touched_, other.touched_) || meet(written_, other.written_) || meet(vanished_, other.read_) ||
-           meet(read_, other.vanished_) || (interface_.contains(patch.graph) && (patch.graph_inputs || patch.graph_outputs));
+           meet(read_, other.vanished_) ||
+           (interface_.contains(patch.graph) && (patch.graph_inputs || patch.graph_outputs));
   }
   void add(const Model& model, const Patch& patch) {
     const Claims other(model, patch);
@@ -169,7 +182,8 @@ class Claims {
   }
   static bool meet(const std::set<Place>& a, const std::set<Place>& b) {
     const auto& [small, large] = a.size() < b.size() ? std::tie(a, b) : std::tie(b, a);
-    return std::any_of(small.begin(), small.end(), [&large = large](const Place& place) { return large.contains(place); });
+    return std::any_of(small.begin(), small.end(),
+                       [&large = large](const Place& place) { return large.contains(place); });
   }
   std::set<Place> touched_, written_, vanished_, read_;
   std::set<int> interface_;
@@ -190,8 +204,10 @@ std::optional<Model> apply_chosen(const Model& model, std::vector<Chosen>& chose
   std::erase_if(chosen, [&](const Chosen& choice) {
     patches.push_back(choice.patch);
     auto next = apply_patches(model, patches);
-    if (next) result = std::move(*next);
-    else patches.pop_back();
+    if (next)
+      result = std::move(*next);
+    else
+      patches.pop_back();
     return !next;
   });
   return result;
@@ -219,7 +235,8 @@ bool nonfinite_may_reach(const Model& model, const Patch& patch) {
     const Value& value = graph.value(id);
     if (value.is_constant() && is_float(value.dtype))
       if (const auto numbers = decode(value))
-        if (std::any_of(numbers->begin(), numbers->end(), [](double x) { return !std::isfinite(x) || std::fabs(x) > largest_half; }))
+        if (std::any_of(numbers->begin(), numbers->end(),
+                        [](double x) { return !std::isfinite(x) || std::fabs(x) > largest_half; }))
           return true;
     if (const NodeId producer = graph.producer(id); producer != none_id)
       for (const ValueId v : graph.node(producer).inputs) visit(v);
@@ -231,8 +248,10 @@ std::vector<ReportedFix> list_candidates(const Model& model, const Site& site) {
   std::vector<ReportedFix> fixes;
   for (const ProposedFix& fix : site.result.fixes) {
     ReportedFix reported = claim(site, fix);
-    if (auto after = apply_patches(model, std::span(&fix.patch, 1))) reported.cost = cost_of_change(model, *after);
-    else lower(reported, "manual", after.error().message);
+    if (auto after = apply_patches(model, std::span(&fix.patch, 1)))
+      reported.cost = cost_of_change(model, *after);
+    else
+      lower(reported, "manual", after.error().message);
     fixes.push_back(std::move(reported));
   }
   return fixes;
@@ -252,7 +271,8 @@ FixingResult mend(const FixingInput& in) {
       Tried tried = try_fix(in, site, fix);
       result.fixes[s].push_back(std::move(tried.reported));
       if (!tried.applicable) continue;
-      // A rewrite whose own operators the target refuses is a step at best: a later proposal may do it at once.
+      // A rewrite whose own operators the target refuses is a step at best: a later proposal may do it at
+      // once.
       if (!best || tried.leftover < best_leftover) {
         best = Chosen{s, result.fixes[s].size() - 1, fix.patch};
         best_leftover = tried.leftover;

@@ -16,19 +16,20 @@ struct FixingInput {
 };
 
 struct FixingResult {
-  std::vector<std::vector<ReportedFix>> fixes;  ///< parallel to the sites; what was tried, the applied one marked
-  std::optional<Model> model;                   ///< the rewritten model; nullopt: nothing was applied
+  std::vector<std::vector<ReportedFix>>
+      fixes;                   ///< parallel to the sites; what was tried, the applied one marked
+  std::optional<Model> model;  ///< the rewritten model; nullopt: nothing was applied
 };
 
-/// Proves each site's fixes in order and takes the first that may be applied, then applies those that do not touch each
-/// other; the rest comes in the next round.
+/// Proves each site's fixes in order and takes the first that may be applied, then applies those that do not
+/// touch each other; the rest comes in the next round.
 FixingResult mend(const FixingInput& input);
 
 /// The proposals as candidates, neither proven nor applied, with what they would cost.
 std::vector<ReportedFix> list_candidates(const Model& model, const Site& site);
 
-/// True when a NaN or an infinity can arise above the values that the patch reads: a constant there is not finite, or is
-/// past 65504 and so becomes infinite in fp16.
+/// True when a NaN or an infinity can arise above the values that the patch reads: a constant there is not
+/// finite, or is past 65504 and so becomes infinite in fp16.
 bool nonfinite_may_reach(const Model& model, const Patch& patch);
 
 }  // namespace md

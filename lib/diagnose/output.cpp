@@ -46,8 +46,9 @@ bool is_our_diagnosis(const nlohmann::json& json) {
 bool is_our_model(const std::string& path, const nlohmann::json& json) {
   if (!is_our_diagnosis(json) || !json.contains("output") || !json["output"].is_object()) return false;
   const nlohmann::json& output = json["output"];
-  if (std::filesystem::path(output.value("path", nlohmann::json("")).is_string() ? output["path"].get<std::string>() : "").filename() !=
-      std::filesystem::path(path).filename())
+  if (std::filesystem::path(
+          output.value("path", nlohmann::json("")).is_string() ? output["path"].get<std::string>() : "")
+          .filename() != std::filesystem::path(path).filename())
     return false;
   auto file = MappedFile::open(path);
   if (!file) return false;
@@ -58,24 +59,31 @@ bool is_our_model(const std::string& path, const nlohmann::json& json) {
 
 Status may_replace(const std::string& path, bool ours) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return usage_error(fmt::format("{}: is a directory, expected a file to write", path));
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return usage_error(fmt::format("{}: is a directory, expected a file to write", path));
   if (!exists(path) || ours) return {};
-  return usage_error(fmt::format("{}: exists and was not written by modeldoctor; give --force to replace it, or another name with -o", path));
+  return usage_error(fmt::format(
+      "{}: exists and was not written by modeldoctor; give --force to replace it, or another name with -o",
+      path));
 }
 
 Status check_folder(const std::string& path) {
   const std::string folder = folder_of(path);
   struct stat info {};
-  if (::stat(folder.c_str(), &info) != 0) return usage_error(fmt::format("{}: the folder {} does not exist; create it first", path, folder));
+  if (::stat(folder.c_str(), &info) != 0)
+    return usage_error(fmt::format("{}: the folder {} does not exist; create it first", path, folder));
   if (!S_ISDIR(info.st_mode)) return usage_error(fmt::format("{}: {} is not a folder", path, folder));
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) return usage_error(fmt::format("{}: the folder {} is not writable; choose another with -o", path, folder));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return usage_error(
+        fmt::format("{}: the folder {} is not writable; choose another with -o", path, folder));
   return {};
 }
 
 }  // namespace
 
 bool same_file(const std::string& a, const std::string& b) {
-  struct stat x {}, y {};
+  struct stat x {
+  }, y{};
   if (::stat(a.c_str(), &x) != 0 || ::stat(b.c_str(), &y) != 0) return false;
   return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
@@ -93,20 +101,23 @@ Result<OutputPlan> plan_output(const std::string& input, const std::string& outp
   if (plan.named) {
     plan.model_path = output;
     plan.diagnosis_path = with_extension(output, ".diagnosis.json");
-    if (same_file(input, output)) return usage_error(fmt::format("{}: is the input file; give another name, or --in-place", output));
+    if (same_file(input, output))
+      return usage_error(fmt::format("{}: is the input file; give another name, or --in-place", output));
     return plan;
   }
   const std::string extension = std::filesystem::path(input).extension().string();
   plan.model_path = with_extension(input, ".fixed" + extension);
   plan.diagnosis_path = with_extension(input, ".diagnosis.json");
-  if (same_file(input, plan.model_path)) return usage_error(fmt::format("{}: is the input file; give another name with -o", plan.model_path));
+  if (same_file(input, plan.model_path))
+    return usage_error(fmt::format("{}: is the input file; give another name with -o", plan.model_path));
   return plan;
 }
 
 Status check_output(const OutputPlan& plan, bool force) {
   if (auto folder = check_folder(plan.model_path); !folder) return folder;
   const nlohmann::json beside = diagnosis_at(plan.diagnosis_path);
-  if (auto status = may_replace(plan.diagnosis_path, force || is_our_diagnosis(beside)); !status) return status;
+  if (auto status = may_replace(plan.diagnosis_path, force || is_our_diagnosis(beside)); !status)
+    return status;
   if (plan.in_place) return {};
   return may_replace(plan.model_path, force || is_our_model(plan.model_path, beside));
 }
@@ -121,7 +132,9 @@ Result<ReportedOutput> write_model(const Document& document, const Model& edited
   output.path = plan.model_path;
   {
     auto written = open_document((*sink)->temporary_path());
-    if (!written) return fail(Error::Kind::check, fmt::format("{}: the written file does not open again: {}", plan.model_path, written.error().message));
+    if (!written)
+      return fail(Error::Kind::check, fmt::format("{}: the written file does not open again: {}",
+                                                  plan.model_path, written.error().message));
     if (accept)
       if (auto status = accept(**written); !status)
         return fail(Error::Kind::check, fmt::format("{}: {}", plan.model_path, status.error().message));

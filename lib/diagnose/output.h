@@ -16,18 +16,19 @@ struct OutputPlan {
   bool in_place = false;
 };
 
-/// Names the outputs. Errors (usage): an output that is the input, by name, link or hard link, without `in_place`.
+/// Names the outputs. Errors (usage): an output that is the input, by name, link or hard link, without
+/// `in_place`.
 Result<OutputPlan> plan_output(const std::string& input, const std::string& output, bool in_place);
 
 /// True when the paths are one file on disk (also through links).
 bool same_file(const std::string& a, const std::string& b);
 
-/// Before any work: the folder is there and writable, and what the outputs would replace is ours (the diagnosis beside it
-/// records the model as our output) unless `force`.
+/// Before any work: the folder is there and writable, and what the outputs would replace is ours (the
+/// diagnosis beside it records the model as our output) unless `force`.
 Status check_output(const OutputPlan& plan, bool force);
 
-/// Writes `edited` through a temporary file, opens that again, compares it with what was meant (kind check when it differs
-/// or when `accept` refuses it; nothing is left then), and renames it.
+/// Writes `edited` through a temporary file, opens that again, compares it with what was meant (kind check
+/// when it differs or when `accept` refuses it; nothing is left then), and renames it.
 Result<ReportedOutput> write_model(const Document& document, const Model& edited, const OutputPlan& plan,
                                    const std::function<Status(const Document& written)>& accept);
 

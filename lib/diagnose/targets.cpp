@@ -31,7 +31,8 @@ std::string version_in_logs(const std::vector<Log>& logs, std::string_view targe
 std::string runtime_in_logs(const std::vector<Log>& logs) {
   for (const Log& log : logs)
     for (const Record& record : log.records)
-      if (record.failure && !record.benign && !record.tool.empty() && open_target(record.tool)) return record.tool;
+      if (record.failure && !record.benign && !record.tool.empty() && open_target(record.tool))
+        return record.tool;
   for (const Log& log : logs)
     for (const auto& [tool, version] : log.versions)
       if (open_target(tool)) return tool;
@@ -47,7 +48,8 @@ std::set<std::string> failing_messages(const std::vector<Log>& logs) {
 }
 
 /// Every measured version whose visible records explain all operator lines of the log, ascending.
-std::vector<Version> fitting_versions(const std::string& runtime, const std::vector<Log>& logs, const Model& model) {
+std::vector<Version> fitting_versions(const std::string& runtime, const std::vector<Log>& logs,
+                                      const Model& model) {
   const std::set<std::string> messages = failing_messages(logs);
   std::vector<std::pair<Version, std::size_t>> matches;
   std::size_t best = 0;
@@ -84,14 +86,15 @@ Result<ResolvedTargets> from_flags(const DiagnoseRequest& request) {
     const std::string shown = fmt::format("{}@{}", (*target)->name(), (*target)->version.text());
     const auto logged = Version::parse(told);
     if (versioned && logged && *logged != (*target)->version)
-      resolved.notes.push_back(fmt::format("the log is of {} {}, but --target says {}: the flag is used", family(flag),
-                                           told, shown));
+      resolved.notes.push_back(fmt::format("the log is of {} {}, but --target says {}: the flag is used",
+                                           family(flag), told, shown));
     const std::string runtime = runtime_in_logs(request.logs);
     if (!runtime.empty() && family(runtime) != family(flag))
-      resolved.notes.push_back(fmt::format("the log is of {}, but --target says {}: the flag is used", runtime, shown));
+      resolved.notes.push_back(
+          fmt::format("the log is of {}, but --target says {}: the flag is used", runtime, shown));
     if ((*target)->has_table() && (*target)->table != (*target)->version)
-      resolved.notes.push_back(fmt::format("{}: no measured table for {}; the one of {} is used (assumed)", shown,
-                                           (*target)->version.text(), (*target)->table.text()));
+      resolved.notes.push_back(fmt::format("{}: no measured table for {}; the one of {} is used (assumed)",
+                                           shown, (*target)->version.text(), (*target)->table.text()));
     resolved.targets.push_back(std::move(*target));
   }
   return resolved;
@@ -121,7 +124,8 @@ std::unique_ptr<Target> from_runtime(const std::string& runtime, const DiagnoseR
   (*target)->source = "log";
   (*target)->assumed = true;
   if ((*target)->has_table())
-    notes.push_back(fmt::format("the log tells no version of {}: {} is assumed", runtime, (*target)->version.text()));
+    notes.push_back(
+        fmt::format("the log tells no version of {}: {} is assumed", runtime, (*target)->version.text()));
   return std::move(*target);
 }
 
@@ -139,8 +143,8 @@ Result<ResolvedTargets> resolve_targets(const DiagnoseRequest& request) {
       target = std::move(*told);
       target->source = "log";
       if (target->has_table() && target->table != target->version)
-        resolved.notes.push_back(fmt::format("no measured table for {} {}; the one of {} is used (assumed)", runtime,
-                                             version, target->table.text()));
+        resolved.notes.push_back(fmt::format("no measured table for {} {}; the one of {} is used (assumed)",
+                                             runtime, version, target->table.text()));
     } else {
       target = from_runtime(runtime, request, resolved.notes);
     }

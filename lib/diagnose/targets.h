@@ -10,20 +10,21 @@
 namespace md {
 
 struct ResolvedTargets {
-  std::vector<std::unique_ptr<Target>> targets;  ///< may be empty: every backend's rules run, capped at `note`
-  std::vector<std::string> notes;                ///< what was assumed, and where the flag and the log disagree
+  std::vector<std::unique_ptr<Target>>
+      targets;                     ///< may be empty: every backend's rules run, capped at `note`
+  std::vector<std::string> notes;  ///< what was assumed, and where the flag and the log disagree
 };
 
-/// The flags, else the logs' own marks, else every table whose prediction fits the log (the newest, assumed), else the
-/// format's default. Errors: an unknown target name (usage).
+/// The flags, else the logs' own marks, else every table whose prediction fits the log (the newest, assumed),
+/// else the format's default. Errors: an unknown target name (usage).
 Result<ResolvedTargets> resolve_targets(const DiagnoseRequest& request);
 
 /// A target inferred from the rules that the log names, for formats whose logs do not name the backend:
 /// "executorch-coreml" when that is the first backend that a hit rule is about. nullptr when they name none.
 std::unique_ptr<Target> target_from_rules(const std::vector<const Rule*>& hit, const std::vector<Log>& logs);
 
-/// True when the rule's fault exists on the target. A backend shares its family's rules ("executorch-xnnpack" those of
-/// "executorch"), and "litert-gpu+cpu" has those of "litert-gpu".
+/// True when the rule's fault exists on the target. A backend shares its family's rules ("executorch-xnnpack"
+/// those of "executorch"), and "litert-gpu+cpu" has those of "litert-gpu".
 bool rule_concerns(const Rule& rule, const Target& target);
 
 }  // namespace md

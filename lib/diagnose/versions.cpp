@@ -18,15 +18,16 @@ bool touched(const Graph& before, const Graph& after, NodeId id) {
   const Node &a = before.node(id), &b = after.node(id);
   if (a.inputs != b.inputs || a.outputs != b.outputs || !(a.attrs == b.attrs)) return true;
   const auto retyped = [&](ValueId v) { return v >= 0 && !same_type(before.value(v), after.value(v)); };
-  return std::any_of(b.inputs.begin(), b.inputs.end(), retyped) || std::any_of(b.outputs.begin(), b.outputs.end(), retyped);
+  return std::any_of(b.inputs.begin(), b.inputs.end(), retyped) ||
+         std::any_of(b.outputs.begin(), b.outputs.end(), retyped);
 }
 
 }  // namespace
 
 void settle_operator_versions(const Model& before, Model& after) {
   if (after.format != Format::tflite) return;
-  // A .tflite file stores the version once for each kind of operator, so nodes that nobody touched carry the number that
-  // the removed ones needed.
+  // A .tflite file stores the version once for each kind of operator, so nodes that nobody touched carry the
+  // number that the removed ones needed.
   std::set<std::string> kinds;
   for (std::size_t g = 0; g < after.graphs.size() && g < before.graphs.size(); ++g) {
     const Graph &old = before.graphs[g], &now = after.graphs[g];

@@ -1,4 +1,5 @@
-// A model cut short: what lies behind given values is removed, and they become outputs. For heads that no accelerator takes.
+// A model cut short: what lies behind given values is removed, and they become outputs. For heads that no
+// accelerator takes.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,9 +9,10 @@
 
 namespace md {
 
-/// Removes every node of the main graph that depends on one of the named values, and what only those nodes needed. Outputs
-/// that depended on them go; the values become outputs, under their own names in the signatures. Errors (usage): no such
-/// value, a constant, or a value that is an output already and has nothing behind it.
+/// Removes every node of the main graph that depends on one of the named values, and what only those nodes
+/// needed. Outputs that depended on them go; the values become outputs, under their own names in the
+/// signatures. Errors (usage): no such value, a constant, or a value that is an output already and has
+/// nothing behind it.
 Result<Model> cut_before(const Model& model, const std::vector<std::string>& values);
 
 }  // namespace md

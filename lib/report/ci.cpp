@@ -29,15 +29,17 @@ Json physical(const std::string& path, int line) {
 }
 
 Json sarif_result(const Diagnosis& run, const Finding& finding) {
-  Json result = {{"ruleId", finding.rule},
-                 {"level", sarif_level(finding.severity)},
-                 {"kind", finding.open() ? "fail" : "pass"},
-                 {"message", {{"text", fmt::format("{}: {}", consequence(finding.severity), finding.message)}}},
-                 {"partialFingerprints", {{"modeldoctor/v1", finding.fingerprint}}}};
+  Json result = {
+      {"ruleId", finding.rule},
+      {"level", sarif_level(finding.severity)},
+      {"kind", finding.open() ? "fail" : "pass"},
+      {"message", {{"text", fmt::format("{}: {}", consequence(finding.severity), finding.message)}}},
+      {"partialFingerprints", {{"modeldoctor/v1", finding.fingerprint}}}};
   if (result["kind"] == "pass") result["level"] = "none";
   Json logical = Json::array();
   for (const ReportedLocation& at : finding.locations)
-    logical.push_back({{"kind", "element"}, {"name", at.value.empty() ? at.op : at.value},
+    logical.push_back({{"kind", "element"},
+                       {"name", at.value.empty() ? at.op : at.value},
                        {"fullyQualifiedName", fmt::format("{}:{} {}", model_path(run), place(at), at.op)}});
   Json location = Json::object();
   if (!finding.log.empty()) {
@@ -50,7 +52,10 @@ Json sarif_result(const Diagnosis& run, const Finding& finding) {
   if (!location.empty()) result["locations"] = Json::array({location});
   Json fixes = Json::array();
   for (const ReportedFix& fix : finding.fixes)
-    fixes.push_back({{"title", fix.title}, {"applicability", fix.applicability}, {"applied", fix.applied}, {"proof", proof_words(fix)}});
+    fixes.push_back({{"title", fix.title},
+                     {"applicability", fix.applicability},
+                     {"applied", fix.applied},
+                     {"proof", proof_words(fix)}});
   if (!fixes.empty()) result["properties"]["fixes"] = fixes;
   return result;
 }
@@ -68,22 +73,27 @@ Json sarif_run(const Diagnosis& run) {
   std::set<std::string> named;
   for (const Finding& finding : run.findings) {
     if (named.insert(finding.rule).second) {
-      Json rule = {{"id", finding.rule}, {"name", finding.name}, {"shortDescription", {{"text", finding.name}}}};
+      Json rule = {
+          {"id", finding.rule}, {"name", finding.name}, {"shortDescription", {{"text", finding.name}}}};
       if (finding.docs.starts_with("http")) rule["helpUri"] = finding.docs;
       rules.push_back(rule);
     }
     results.push_back(sarif_result(run, finding));
   }
   if (!run.unexplained.empty() || !run.unexplained_predictions.empty())
-    rules.push_back({{"id", "unexplained"}, {"name", "unexplained"}, {"shortDescription", {{"text", "a failure that no rule explains"}}}});
+    rules.push_back({{"id", "unexplained"},
+                     {"name", "unexplained"},
+                     {"shortDescription", {{"text", "a failure that no rule explains"}}}});
   for (const int index : run.unexplained) {
     const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
     results.push_back(sarif_unexplained(record.path, record.line, record.text));
   }
-  for (const std::string& text : run.unexplained_predictions) results.push_back(sarif_unexplained(model_path(run), 0, text));
+  for (const std::string& text : run.unexplained_predictions)
+    results.push_back(sarif_unexplained(model_path(run), 0, text));
   Json invocation = {{"executionSuccessful", run.error_code.empty()}, {"exitCode", run.exit_code}};
   if (!run.error_code.empty())
-    invocation["toolExecutionNotifications"] = Json::array({{{"level", "error"}, {"message", {{"text", run.error_message}}}}});
+    invocation["toolExecutionNotifications"] =
+        Json::array({{{"level", "error"}, {"message", {{"text", run.error_message}}}}});
   return {{"tool", {{"driver", {{"name", "modeldoctor"}, {"version", MD_VERSION}, {"rules", rules}}}}},
           {"invocations", Json::array({invocation})},
           {"results", results}};
@@ -93,17 +103,24 @@ Json sarif_run(const Diagnosis& run) {
 std::string github_escape(std::string_view text, bool property) {
   std::string out;
   for (const char c : text) {
-    if (c == '%') out += "%25";
-    else if (c == '\r') out += "%0D";
-    else if (c == '\n') out += "%0A";
-    else if (property && c == ':') out += "%3A";
-    else if (property && c == ',') out += "%2C";
-    else out += c;
+    if (c == '%')
+      out += "%25";
+    else if (c == '\r')
+      out += "%0D";
+    else if (c == '\n')
+      out += "%0A";
+    else if (property && c == ':')
+      out += "%3A";
+    else if (property && c == ',')
+      out += "%2C";
+    else
+      out += c;
   }
   return out;
 }
 
-std::string github_line(std::string_view level, const std::string& file, int line, const std::string& title, const std::string& message) {
+std::string github_line(std::string_view level, const std::string& file, int line, const std::string& title,
+                        const std::string& message) {
   std::string properties = fmt::format("title={}", github_escape(title, true));
   if (!file.empty()) properties += fmt::format(",file={}", github_escape(file, true));
   if (line > 0) properties += fmt::format(",line={}", line);
@@ -115,19 +132,23 @@ std::string junit_case(const Diagnosis& run, const Finding& finding) {
   if (finding.open() && finding.severity != "note")
     body = fmt::format("\n      <failure type=\"{}\" message=\"{}\"/>\n    ", escape_markup(finding.severity),
                        escape_markup(fmt::format("{}: {}", consequence(finding.severity), finding.message)));
-  return fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n", escape_markup(finding.rule),
-                     escape_markup(where(run, finding)), body);
+  return fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n",
+                     escape_markup(finding.rule), escape_markup(where(run, finding)), body);
 }
 
 std::string junit_failure(const std::string& name, const std::string& message) {
-  return fmt::format("    <testcase classname=\"unexplained\" name=\"{}\">\n      <failure type=\"fatal\" message=\"{}\"/>\n    </testcase>\n",
-                     escape_markup(name), escape_markup(message));
+  return fmt::format(
+      "    <testcase classname=\"unexplained\" name=\"{}\">\n      <failure type=\"fatal\" "
+      "message=\"{}\"/>\n    </testcase>\n",
+      escape_markup(name), escape_markup(message));
 }
 
 }  // namespace
 
 std::string sarif(Runs runs) {
-  Json all = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", Json::array()}};
+  Json all = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+              {"version", "2.1.0"},
+              {"runs", Json::array()}};
   for (const Diagnosis& run : runs) all["runs"].push_back(sarif_run(run));
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -137,17 +158,23 @@ std::string github(Runs runs) {
   for (const Diagnosis& run : runs) {
     for (const Finding& finding : run.findings) {
       if (!finding.open()) continue;
-      const std::string_view level = sarif_level(finding.severity) == "note" ? "notice" : sarif_level(finding.severity);
-      const ReportedRecord* record = finding.log.empty() ? nullptr : &run.log[static_cast<std::size_t>(finding.log.front())];
-      out += github_line(level, record ? record->path : model_path(run), record ? record->line : 0, finding.rule + " " + finding.name,
-                         fmt::format("{}: {}: {}", where(run, finding), consequence(finding.severity), finding.message));
+      const std::string_view level =
+          sarif_level(finding.severity) == "note" ? "notice" : sarif_level(finding.severity);
+      const ReportedRecord* record =
+          finding.log.empty() ? nullptr : &run.log[static_cast<std::size_t>(finding.log.front())];
+      out += github_line(
+          level, record ? record->path : model_path(run), record ? record->line : 0,
+          finding.rule + " " + finding.name,
+          fmt::format("{}: {}: {}", where(run, finding), consequence(finding.severity), finding.message));
     }
     for (const int index : run.unexplained) {
       const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
       out += github_line("error", record.path, record.line, "unexplained", record.text);
     }
-    for (const std::string& text : run.unexplained_predictions) out += github_line("error", model_path(run), 0, "unexplained", text);
-    if (!run.error_code.empty()) out += github_line("error", model_path(run), 0, run.error_code, run.error_message);
+    for (const std::string& text : run.unexplained_predictions)
+      out += github_line("error", model_path(run), 0, "unexplained", text);
+    if (!run.error_code.empty())
+      out += github_line("error", model_path(run), 0, run.error_code, run.error_message);
   }
   return out;
 }
@@ -173,10 +200,12 @@ std::string junit(Runs runs) {
     for (const std::string& text : run.unexplained_predictions) add_failure(model_path(run), text);
     if (!run.error_code.empty()) add_failure(run.error_code, run.error_message);
     if (tests == 0) {
-      cases = fmt::format("    <testcase classname=\"modeldoctor\" name=\"{}\"></testcase>\n", escape_markup(model_path(run)));
+      cases = fmt::format("    <testcase classname=\"modeldoctor\" name=\"{}\"></testcase>\n",
+                          escape_markup(model_path(run)));
       tests = 1;
     }
-    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n{}  </testsuite>\n", escape_markup(model_path(run)), tests, failures, cases);
+    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n{}  </testsuite>\n",
+                       escape_markup(model_path(run)), tests, failures, cases);
   }
   return out + "</testsuites>\n";
 }

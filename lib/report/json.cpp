@@ -1,4 +1,5 @@
-// The JSON diagnosis: design of the fields in schema.cpp. Keys are sorted, numbers that JSON lacks are strings.
+// The JSON diagnosis: design of the fields in schema.cpp. Keys are sorted, numbers that JSON lacks are
+// strings.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -23,23 +24,37 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 
 Json location_json(const ReportedLocation& at) {
   Json source = Json::array();
-  for (const ReportedSource& s : at.source) source.push_back({{"file", s.file}, {"function", s.function}, {"line", s.line}});
-  return {{"graph", at.graph}, {"node", at.node < 0 ? Json(nullptr) : Json(at.node)}, {"op", at.op}, {"value", at.value},
-          {"layer", at.layer}, {"shape", at.shape}, {"dtype", at.dtype}, {"origin", at.origin}, {"source", source}};
+  for (const ReportedSource& s : at.source)
+    source.push_back({{"file", s.file}, {"function", s.function}, {"line", s.line}});
+  return {{"graph", at.graph}, {"node", at.node < 0 ? Json(nullptr) : Json(at.node)},
+          {"op", at.op},       {"value", at.value},
+          {"layer", at.layer}, {"shape", at.shape},
+          {"dtype", at.dtype}, {"origin", at.origin},
+          {"source", source}};
 }
 
 Json proof_json(const ReportedProof& proof) {
-  return {{"method", proof.method}, {"dtype", proof.dtype}, {"samples", proof.samples}, {"max_abs", number(proof.max_abs)},
-          {"max_rel", number(proof.max_rel)}, {"max_ulp", number(proof.max_ulp)}, {"equal", proof.equal},
-          {"nonfinite", text_or_null(proof.nonfinite)}, {"counterexample", text_or_null(proof.counterexample)},
+  return {{"method", proof.method},
+          {"dtype", proof.dtype},
+          {"samples", proof.samples},
+          {"max_abs", number(proof.max_abs)},
+          {"max_rel", number(proof.max_rel)},
+          {"max_ulp", number(proof.max_ulp)},
+          {"equal", proof.equal},
+          {"nonfinite", text_or_null(proof.nonfinite)},
+          {"counterexample", text_or_null(proof.counterexample)},
           {"note", text_or_null(proof.note)}};
 }
 
 Json fix_json(const ReportedFix& fix) {
   Json proofs = Json::array();
   for (const ReportedProof& proof : fix.proofs) proofs.push_back(proof_json(proof));
-  return {{"title", fix.title}, {"applicability", fix.applicability}, {"exactness", fix.exactness}, {"applied", fix.applied},
-          {"reason", text_or_null(fix.reason)}, {"proofs", proofs},
+  return {{"title", fix.title},
+          {"applicability", fix.applicability},
+          {"exactness", fix.exactness},
+          {"applied", fix.applied},
+          {"reason", text_or_null(fix.reason)},
+          {"proofs", proofs},
           {"cost", {{"ops", fix.cost.ops}, {"bytes", fix.cost.bytes}, {"macs", fix.cost.macs}}}};
 }
 
@@ -47,54 +62,101 @@ Json finding_json(const Finding& finding) {
   Json locations = Json::array(), fixes = Json::array();
   for (const ReportedLocation& at : finding.locations) locations.push_back(location_json(at));
   for (const ReportedFix& fix : finding.fixes) fixes.push_back(fix_json(fix));
-  return {{"rule", finding.rule}, {"name", finding.name}, {"severity", finding.severity}, {"state", finding.state},
-          {"message", finding.message}, {"reason", text_or_null(finding.reason)}, {"round", finding.round},
-          {"assumed", finding.assumed}, {"attribution", text_or_null(finding.attribution)}, {"caused_by", finding.caused_by},
-          {"fingerprint", finding.fingerprint}, {"docs", text_or_null(finding.docs)},
-          {"at_source", text_or_null(finding.at_source)}, {"locations", locations}, {"log", finding.log}, {"fixes", fixes},
+  return {{"rule", finding.rule},
+          {"name", finding.name},
+          {"severity", finding.severity},
+          {"state", finding.state},
+          {"message", finding.message},
+          {"reason", text_or_null(finding.reason)},
+          {"round", finding.round},
+          {"assumed", finding.assumed},
+          {"attribution", text_or_null(finding.attribution)},
+          {"caused_by", finding.caused_by},
+          {"fingerprint", finding.fingerprint},
+          {"docs", text_or_null(finding.docs)},
+          {"at_source", text_or_null(finding.at_source)},
+          {"locations", locations},
+          {"log", finding.log},
+          {"fixes", fixes},
           {"open", finding.open()}};
 }
 
 Json prediction_json(const ReportedPrediction& prediction) {
   Json records = Json::array();
   for (const ReportedPrediction::Row& row : prediction.records)
-    records.push_back({{"text", row.text}, {"graph", row.graph}, {"node", row.node < 0 ? Json(nullptr) : Json(row.node)}, {"hidden", row.hidden}});
-  return {{"verdict", prediction.verdict}, {"verdict_after", text_or_null(prediction.after_verdict)}, {"records", records}};
+    records.push_back({{"text", row.text},
+                       {"graph", row.graph},
+                       {"node", row.node < 0 ? Json(nullptr) : Json(row.node)},
+                       {"hidden", row.hidden}});
+  return {{"verdict", prediction.verdict},
+          {"verdict_after", text_or_null(prediction.after_verdict)},
+          {"records", records}};
 }
 
 Json verification_json(const ReportedVerification& v) {
-  return {{"runtime", v.runtime}, {"note", text_or_null(v.note)}, {"samples", v.samples}, {"max_abs", number(v.max_abs)},
-          {"max_rel", number(v.max_rel)}, {"argmax_agreement", v.argmax_agreement ? number(*v.argmax_agreement) : Json(nullptr)},
+  return {{"runtime", v.runtime},
+          {"note", text_or_null(v.note)},
+          {"samples", v.samples},
+          {"max_abs", number(v.max_abs)},
+          {"max_rel", number(v.max_rel)},
+          {"argmax_agreement", v.argmax_agreement ? number(*v.argmax_agreement) : Json(nullptr)},
           {"equal", v.equal}};
 }
 
 Json diagnosis_json(const Diagnosis& d) {
   Json targets = Json::array(), log = Json::array(), findings = Json::array();
   for (const ReportedTarget& t : d.targets)
-    targets.push_back({{"name", t.name}, {"version", t.version}, {"table", text_or_null(t.table)}, {"source", t.source}, {"assumed", t.assumed}});
+    targets.push_back({{"name", t.name},
+                       {"version", t.version},
+                       {"table", text_or_null(t.table)},
+                       {"source", t.source},
+                       {"assumed", t.assumed}});
   for (const ReportedRecord& r : d.log)
-    log.push_back({{"path", r.path}, {"line", r.line}, {"text", r.text}, {"tool", r.tool}, {"rules", r.rules}, {"benign", r.benign}});
+    log.push_back({{"path", r.path},
+                   {"line", r.line},
+                   {"text", r.text},
+                   {"tool", r.tool},
+                   {"rules", r.rules},
+                   {"benign", r.benign}});
   for (const Finding& finding : d.findings) findings.push_back(finding_json(finding));
-  Json json = {{"schema_version", "1.0"},
-               {"tool", {{"name", "modeldoctor"}, {"version", MD_VERSION}, {"rules_version", d.rules_version}}},
-               {"command", d.command}, {"exit_code", d.exit_code}, {"status", d.status}, {"target", targets}, {"log", log},
-               {"findings", findings}, {"unexplained", d.unexplained}, {"unexplained_predictions", d.unexplained_predictions},
-               {"ruled_out", d.ruled_out}, {"notes", d.notes},
-               {"summary", {{"before", d.before}, {"after", d.after}, {"fixed", d.fixed}}},
-               {"model", nullptr}, {"prediction", nullptr}, {"verification", nullptr}, {"output", nullptr}, {"error", nullptr}};
+  Json json = {
+      {"schema_version", "1.0"},
+      {"tool", {{"name", "modeldoctor"}, {"version", MD_VERSION}, {"rules_version", d.rules_version}}},
+      {"command", d.command},
+      {"exit_code", d.exit_code},
+      {"status", d.status},
+      {"target", targets},
+      {"log", log},
+      {"findings", findings},
+      {"unexplained", d.unexplained},
+      {"unexplained_predictions", d.unexplained_predictions},
+      {"ruled_out", d.ruled_out},
+      {"notes", d.notes},
+      {"summary", {{"before", d.before}, {"after", d.after}, {"fixed", d.fixed}}},
+      {"model", nullptr},
+      {"prediction", nullptr},
+      {"verification", nullptr},
+      {"output", nullptr},
+      {"error", nullptr}};
   if (d.model)
-    json["model"] = {{"path", d.model->path}, {"format", d.model->format}, {"bytes", d.model->bytes},
-                     {"sha256", text_or_null(d.model->sha256)}, {"nodes", d.model->nodes}};
+    json["model"] = {{"path", d.model->path},
+                     {"format", d.model->format},
+                     {"bytes", d.model->bytes},
+                     {"sha256", text_or_null(d.model->sha256)},
+                     {"nodes", d.model->nodes}};
   if (d.prediction) json["prediction"] = prediction_json(*d.prediction);
   if (d.verification) json["verification"] = verification_json(*d.verification);
   if (d.output)
-    json["output"] = {{"path", d.output->path}, {"sha256", text_or_null(d.output->sha256)}, {"bytes", d.output->bytes}};
+    json["output"] = {
+        {"path", d.output->path}, {"sha256", text_or_null(d.output->sha256)}, {"bytes", d.output->bytes}};
   if (!d.error_code.empty()) json["error"] = {{"code", d.error_code}, {"message", d.error_message}};
   return json;
 }
 
 /// Names in files need not be UTF-8; bytes that are not become U+FFFD.
-std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace
 

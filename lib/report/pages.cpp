@@ -9,7 +9,9 @@
 namespace md::reporters {
 namespace {
 
-std::string title_of(const Diagnosis& run) { return run.model ? run.model->path : run.log.empty() ? "log" : run.log.front().path; }
+std::string title_of(const Diagnosis& run) {
+  return run.model ? run.model->path : run.log.empty() ? "log" : run.log.front().path;
+}
 
 std::string targets_of(const Diagnosis& run) {
   std::vector<std::string> targets;
@@ -20,7 +22,8 @@ std::string targets_of(const Diagnosis& run) {
 std::string fix_cell(const Finding& finding) {
   const ReportedFix* fix = leading_fix(finding);
   if (!fix) return finding.reason.empty() ? "" : finding.reason;
-  return fmt::format("{}{}: {}; {}", fix->applied ? "applied: " : "", fix->title, proof_words(*fix), cost_words(fix->cost));
+  return fmt::format("{}{}: {}; {}", fix->applied ? "applied: " : "", fix->title, proof_words(*fix),
+                     cost_words(fix->cost));
 }
 
 std::string places_of(const Group& group) {
@@ -31,69 +34,93 @@ std::string places_of(const Group& group) {
 }
 
 constexpr std::string_view kStyle =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}"
-    "h1{font-size:1.5rem}h2{font-size:1.15rem;margin:2rem 0 .4rem}code,pre{font:13px/1.45 ui-monospace,monospace}"
-    "pre{background:#f5f5f5;padding:.7rem;overflow:auto}.finding{border-left:4px solid #888;padding:.2rem 0 .2rem .9rem;margin:1rem 0}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 "
+    "1rem;color:#1c1c1c;background:#fff}"
+    "h1{font-size:1.5rem}h2{font-size:1.15rem;margin:2rem 0 .4rem}code,pre{font:13px/1.45 "
+    "ui-monospace,monospace}"
+    "pre{background:#f5f5f5;padding:.7rem;overflow:auto}.finding{border-left:4px solid #888;padding:.2rem 0 "
+    ".2rem .9rem;margin:1rem 0}"
     ".fatal,.silent{border-color:#c22}.perf{border-color:#c80}.closed{border-color:#2a2}"
     ".tag{font-size:.8rem;padding:.1rem .4rem;border-radius:.3rem;background:#eee}"
-    "@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}pre{background:#222}.tag{background:#333}a{color:#8bf}}";
+    "@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}pre{background:#222}.tag{"
+    "background:#333}a{color:#8bf}}";
 
 std::string html_finding(const Diagnosis& run, const Group& group) {
   const Finding& first = group.first();
   const auto e = [](std::string_view text) { return escape_markup(text); };
-  std::string out = fmt::format("<div class=\"finding {}\">\n<p><b>{}</b> <span class=\"tag\">{}</span> <span class=\"tag\">{}</span> <code>{}</code></p>\n<p>{}</p>\n",
-                                first.open() ? e(first.severity) : "closed", e(first.rule + " " + first.name), e(consequence(first.severity)),
-                                first.open() ? e(first.state) : "fixed", e(where(run, first)), e(first.message));
-  if (group.findings.size() > 1) out += fmt::format("<p>{} places: <code>{}</code></p>\n", group.findings.size(), e(places_of(group)));
-  if (!first.caused_by.empty()) out += fmt::format("<p>Goes with {}.</p>\n", e(fmt::format("{}", fmt::join(first.caused_by, ", "))));
+  std::string out = fmt::format(
+      "<div class=\"finding {}\">\n<p><b>{}</b> <span class=\"tag\">{}</span> <span class=\"tag\">{}</span> "
+      "<code>{}</code></p>\n<p>{}</p>\n",
+      first.open() ? e(first.severity) : "closed", e(first.rule + " " + first.name),
+      e(consequence(first.severity)), first.open() ? e(first.state) : "fixed", e(where(run, first)),
+      e(first.message));
+  if (group.findings.size() > 1)
+    out += fmt::format("<p>{} places: <code>{}</code></p>\n", group.findings.size(), e(places_of(group)));
+  if (!first.caused_by.empty())
+    out += fmt::format("<p>Goes with {}.</p>\n", e(fmt::format("{}", fmt::join(first.caused_by, ", "))));
   for (const int index : first.log) {
     const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
     out += fmt::format("<pre>{}:{}: {}</pre>\n", e(record.path), record.line, e(record.text));
   }
   if (!first.reason.empty()) out += fmt::format("<p>Not fixed: {}</p>\n", e(first.reason));
   for (const ReportedFix& fix : first.fixes)
-    out += fmt::format("<p>{} <b>{}</b> ({}): {}; {}{}</p>\n", fix.applied ? "Fixed by" : "Offered:", e(fix.title), e(fix.applicability), e(proof_words(fix)),
-                       e(cost_words(fix.cost)), fix.reason.empty() ? "" : e("; " + fix.reason));
-  if (!first.at_source.empty()) out += fmt::format("<details><summary>At the source</summary><pre>{}</pre></details>\n", e(first.at_source));
-  if (first.docs.starts_with("https://")) out += fmt::format("<p><a href=\"{0}\">{0}</a></p>\n", e(first.docs));
+    out += fmt::format("<p>{} <b>{}</b> ({}): {}; {}{}</p>\n",
+                       fix.applied ? "Fixed by" : "Offered:", e(fix.title), e(fix.applicability),
+                       e(proof_words(fix)), e(cost_words(fix.cost)),
+                       fix.reason.empty() ? "" : e("; " + fix.reason));
+  if (!first.at_source.empty())
+    out +=
+        fmt::format("<details><summary>At the source</summary><pre>{}</pre></details>\n", e(first.at_source));
+  if (first.docs.starts_with("https://"))
+    out += fmt::format("<p><a href=\"{0}\">{0}</a></p>\n", e(first.docs));
   return out + "</div>\n";
 }
 
 std::string html_run(const Diagnosis& run) {
   std::string out = fmt::format("<h2>{}</h2>\n", escape_markup(title_of(run)));
-  if (const std::string targets = targets_of(run); !targets.empty()) out += fmt::format("<p>For {}.</p>\n", escape_markup(targets));
+  if (const std::string targets = targets_of(run); !targets.empty())
+    out += fmt::format("<p>For {}.</p>\n", escape_markup(targets));
   out += fmt::format("<p><b>{}</b></p>\n", escape_markup(summary_words(run)));
   for (const std::string& note : run.notes) out += fmt::format("<p>{}</p>\n", escape_markup(note));
   for (const Group& group : group_findings(run)) out += html_finding(run, group);
   if (!run.unexplained.empty() || !run.unexplained_predictions.empty()) out += "<h2>Not explained</h2>\n";
   for (const int index : run.unexplained) {
     const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
-    out += fmt::format("<pre>{}:{}: {}</pre>\n", escape_markup(record.path), record.line, escape_markup(record.text));
+    out += fmt::format("<pre>{}:{}: {}</pre>\n", escape_markup(record.path), record.line,
+                       escape_markup(record.text));
   }
-  for (const std::string& text : run.unexplained_predictions) out += fmt::format("<pre>{}</pre>\n", escape_markup(text));
-  if (run.output) out += fmt::format("<p>Wrote <code>{}</code>, {} bytes.</p>\n", escape_markup(run.output->path), run.output->bytes);
+  for (const std::string& text : run.unexplained_predictions)
+    out += fmt::format("<pre>{}</pre>\n", escape_markup(text));
+  if (run.output)
+    out += fmt::format("<p>Wrote <code>{}</code>, {} bytes.</p>\n", escape_markup(run.output->path),
+                       run.output->bytes);
   return out;
 }
 
 std::string markdown_run(const Diagnosis& run) {
   std::string out = fmt::format("## {}\n\n", escape_table(title_of(run)));
-  if (const std::string targets = targets_of(run); !targets.empty()) out += fmt::format("For {}. ", escape_table(targets));
+  if (const std::string targets = targets_of(run); !targets.empty())
+    out += fmt::format("For {}. ", escape_table(targets));
   out += escape_table(summary_words(run)) + "\n";
   for (const std::string& note : run.notes) out += fmt::format("\n> {}\n", escape_table(note));
   const std::vector<Group> groups = group_findings(run);
   if (!groups.empty()) out += "\n| rule | consequence | where | what | fix |\n|---|---|---|---|---|\n";
   for (const Group& group : groups) {
     const Finding& first = group.first();
-    out += fmt::format("| {} {} | {}{} | `{}`{} | {} | {} |\n", first.rule, first.name, consequence(first.severity), first.open() ? "" : " (fixed)",
-                       escape_table(where(run, first)), group.findings.size() > 1 ? fmt::format(" and {} more", group.findings.size() - 1) : "",
-                       escape_table(first.message), escape_table(fix_cell(first)));
+    out += fmt::format(
+        "| {} {} | {}{} | `{}`{} | {} | {} |\n", first.rule, first.name, consequence(first.severity),
+        first.open() ? "" : " (fixed)", escape_table(where(run, first)),
+        group.findings.size() > 1 ? fmt::format(" and {} more", group.findings.size() - 1) : "",
+        escape_table(first.message), escape_table(fix_cell(first)));
   }
-  if (!run.unexplained.empty() || !run.unexplained_predictions.empty()) out += "\nNot explained by any rule:\n\n";
+  if (!run.unexplained.empty() || !run.unexplained_predictions.empty())
+    out += "\nNot explained by any rule:\n\n";
   for (const int index : run.unexplained) {
     const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
     out += fmt::format("- `{}:{}` {}\n", record.path, record.line, escape_table(record.text));
   }
-  for (const std::string& text : run.unexplained_predictions) out += fmt::format("- {}\n", escape_table(text));
+  for (const std::string& text : run.unexplained_predictions)
+    out += fmt::format("- {}\n", escape_table(text));
   if (run.output) out += fmt::format("\nWrote `{}` ({} bytes).\n", run.output->path, run.output->bytes);
   return out;
 }
@@ -107,8 +134,11 @@ std::string markdown(Runs runs) {
 }
 
 std::string html(Runs runs) {
-  std::string out = fmt::format("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
-                                "<title>modeldoctor report</title>\n<style>{}</style>\n</head>\n<body>\n<h1>modeldoctor report</h1>\n", kStyle);
+  std::string out = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width\">\n"
+      "<title>modeldoctor report</title>\n<style>{}</style>\n</head>\n<body>\n<h1>modeldoctor report</h1>\n",
+      kStyle);
   for (const Diagnosis& run : runs) out += html_run(run);
   return out + "</body>\n</html>\n";
 }

@@ -1,6 +1,6 @@
 // Diagnoses back from JSON: for `report`, and for baselines.
-#include <cmath>
 #include <fmt/format.h>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Fields of another type than expected read as their default: a report of a damaged file shows less, and never crashes.
+// Fields of another type than expected read as their default: a report of a damaged file shows less, and
+// never crashes.
 std::string text(const Json& json, const char* key) {
   const auto at = json.find(key);
   return at != json.end() && at->is_string() ? at->get<std::string>() : "";
@@ -61,7 +62,8 @@ ReportedLocation read_location(const Json& json) {
   at.origin = integers<std::int32_t>(json, "origin");
   for (const Json& source : part(json, "source"))
     if (source.is_object())
-      at.source.push_back({text(source, "file"), static_cast<int>(integer(source, "line")), text(source, "function")});
+      at.source.push_back(
+          {text(source, "file"), static_cast<int>(integer(source, "line")), text(source, "function")});
   return at;
 }
 
@@ -76,9 +78,11 @@ ReportedFix read_fix(const Json& json) {
     if (!p.is_object()) continue;
     ReportedProof proof;
     proof.method = text(p, "method"), proof.dtype = text(p, "dtype"), proof.samples = integer(p, "samples");
-    proof.max_abs = number(p, "max_abs"), proof.max_rel = number(p, "max_rel"), proof.max_ulp = number(p, "max_ulp");
+    proof.max_abs = number(p, "max_abs"), proof.max_rel = number(p, "max_rel"),
+    proof.max_ulp = number(p, "max_ulp");
     proof.equal = flag(p, "equal");
-    proof.nonfinite = text(p, "nonfinite"), proof.counterexample = text(p, "counterexample"), proof.note = text(p, "note");
+    proof.nonfinite = text(p, "nonfinite"), proof.counterexample = text(p, "counterexample"),
+    proof.note = text(p, "note");
     fix.proofs.push_back(std::move(proof));
   }
   return fix;
@@ -86,8 +90,10 @@ ReportedFix read_fix(const Json& json) {
 
 Finding read_finding(const Json& json) {
   Finding finding;
-  finding.rule = text(json, "rule"), finding.name = text(json, "name"), finding.severity = text(json, "severity");
-  finding.state = text(json, "state"), finding.message = text(json, "message"), finding.reason = text(json, "reason");
+  finding.rule = text(json, "rule"), finding.name = text(json, "name"),
+  finding.severity = text(json, "severity");
+  finding.state = text(json, "state"), finding.message = text(json, "message"),
+  finding.reason = text(json, "reason");
   finding.attribution = text(json, "attribution"), finding.docs = text(json, "docs");
   finding.at_source = text(json, "at_source"), finding.fingerprint = text(json, "fingerprint");
   finding.round = static_cast<int>(integer(json, "round", 1));
@@ -111,7 +117,8 @@ void read_counts(const Json& json, std::map<std::string, int>& counts) {
 void read_log(const Json& json, Diagnosis& d) {
   for (const Json& r : part(json, "log")) {
     if (!r.is_object()) continue;
-    d.log.push_back({text(r, "path"), text(r, "text"), text(r, "tool"), static_cast<int>(integer(r, "line")), texts(r, "rules"), flag(r, "benign")});
+    d.log.push_back({text(r, "path"), text(r, "text"), text(r, "tool"), static_cast<int>(integer(r, "line")),
+                     texts(r, "rules"), flag(r, "benign")});
   }
   const auto valid = [&](int index) { return index >= 0 && static_cast<std::size_t>(index) < d.log.size(); };
   for (const int index : integers<int>(json, "unexplained"))
@@ -125,15 +132,20 @@ Diagnosis read_diagnosis(const Json& json) {
   d.exit_code = static_cast<int>(integer(json, "exit_code"));
   d.rules_version = text(part(json, "tool"), "rules_version");
   if (const Json& m = part(json, "model"); m.is_object())
-    d.model = ReportedModel{text(m, "path"), text(m, "format"), text(m, "sha256"), static_cast<std::uint64_t>(integer(m, "bytes")),
+    d.model = ReportedModel{text(m, "path"), text(m, "format"), text(m, "sha256"),
+                            static_cast<std::uint64_t>(integer(m, "bytes")),
                             static_cast<std::size_t>(integer(m, "nodes"))};
   for (const Json& t : part(json, "target"))
-    if (t.is_object()) d.targets.push_back({text(t, "name"), text(t, "version"), text(t, "table"), text(t, "source"), flag(t, "assumed")});
+    if (t.is_object())
+      d.targets.push_back(
+          {text(t, "name"), text(t, "version"), text(t, "table"), text(t, "source"), flag(t, "assumed")});
   if (const Json& p = part(json, "prediction"); p.is_object()) {
     d.prediction = ReportedPrediction{text(p, "verdict"), text(p, "verdict_after"), {}};
     for (const Json& r : part(p, "records"))
       if (r.is_object())
-        d.prediction->records.push_back({text(r, "text"), static_cast<int>(integer(r, "graph")), static_cast<std::int32_t>(integer(r, "node", -1)), flag(r, "hidden")});
+        d.prediction->records.push_back({text(r, "text"), static_cast<int>(integer(r, "graph")),
+                                         static_cast<std::int32_t>(integer(r, "node", -1)),
+                                         flag(r, "hidden")});
   }
   for (const Json& finding : part(json, "findings"))
     if (finding.is_object()) d.findings.push_back(read_finding(finding));
@@ -141,11 +153,15 @@ Diagnosis read_diagnosis(const Json& json) {
   d.unexplained_predictions = texts(json, "unexplained_predictions");
   d.ruled_out = texts(json, "ruled_out"), d.notes = texts(json, "notes");
   if (const Json& v = part(json, "verification"); v.is_object()) {
-    d.verification = ReportedVerification{text(v, "runtime"), text(v, "note"), integer(v, "samples"), number(v, "max_abs"), number(v, "max_rel"), {}, flag(v, "equal")};
-    if (v.contains("argmax_agreement") && !v["argmax_agreement"].is_null()) d.verification->argmax_agreement = number(v, "argmax_agreement");
+    d.verification = ReportedVerification{text(v, "runtime"),   text(v, "note"),      integer(v, "samples"),
+                                          number(v, "max_abs"), number(v, "max_rel"), {},
+                                          flag(v, "equal")};
+    if (v.contains("argmax_agreement") && !v["argmax_agreement"].is_null())
+      d.verification->argmax_agreement = number(v, "argmax_agreement");
   }
   if (const Json& o = part(json, "output"); o.is_object())
-    d.output = ReportedOutput{text(o, "path"), text(o, "sha256"), static_cast<std::uint64_t>(integer(o, "bytes"))};
+    d.output =
+        ReportedOutput{text(o, "path"), text(o, "sha256"), static_cast<std::uint64_t>(integer(o, "bytes"))};
   const Json& summary = part(json, "summary");
   read_counts(part(summary, "before"), d.before);
   read_counts(part(summary, "after"), d.after);
@@ -162,7 +178,8 @@ Status collect(const Json& json, const std::string& path, std::vector<Diagnosis>
   }
   const std::string version = json.is_object() ? text(json, "schema_version") : "";
   if (!version.starts_with("1."))
-    return input_error(fmt::format("{}: not a diagnosis of this program: expected \"schema_version\": \"1.x\"", path));
+    return input_error(
+        fmt::format("{}: not a diagnosis of this program: expected \"schema_version\": \"1.x\"", path));
   runs.push_back(read_diagnosis(json));
   return {};
 }
@@ -184,10 +201,13 @@ Result<std::vector<Diagnosis>> read_diagnoses(const std::string& path, std::stri
     begin = end + 1;
     if (row.find_first_not_of(" \r\t") == std::string_view::npos) continue;
     const Json json = Json::parse(row, nullptr, false);
-    if (json.is_discarded()) return input_error(fmt::format("{}:{}: not JSON; expected a diagnosis that modeldoctor wrote", path, line));
+    if (json.is_discarded())
+      return input_error(
+          fmt::format("{}:{}: not JSON; expected a diagnosis that modeldoctor wrote", path, line));
     if (auto status = collect(json, path, runs); !status) return tl::make_unexpected(status.error());
   }
-  if (runs.empty()) return input_error(fmt::format("{}: empty; expected a diagnosis that modeldoctor wrote", path));
+  if (runs.empty())
+    return input_error(fmt::format("{}: empty; expected a diagnosis that modeldoctor wrote", path));
   return runs;
 }
 

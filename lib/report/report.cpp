@@ -37,15 +37,24 @@ std::vector<std::string> report_format_names() {
 
 std::string render(std::span<const Diagnosis> runs, ReportFormat format, const TextStyle& style) {
   switch (format) {
-    case ReportFormat::text: return reporters::text(runs, style);
-    case ReportFormat::concise: return reporters::concise(runs);
-    case ReportFormat::json: return reporters::json(runs);
-    case ReportFormat::jsonl: return reporters::json_lines(runs);
-    case ReportFormat::sarif: return reporters::sarif(runs);
-    case ReportFormat::github: return reporters::github(runs);
-    case ReportFormat::junit: return reporters::junit(runs);
-    case ReportFormat::markdown: return reporters::markdown(runs);
-    case ReportFormat::html: return reporters::html(runs);
+    case ReportFormat::text:
+      return reporters::text(runs, style);
+    case ReportFormat::concise:
+      return reporters::concise(runs);
+    case ReportFormat::json:
+      return reporters::json(runs);
+    case ReportFormat::jsonl:
+      return reporters::json_lines(runs);
+    case ReportFormat::sarif:
+      return reporters::sarif(runs);
+    case ReportFormat::github:
+      return reporters::github(runs);
+    case ReportFormat::junit:
+      return reporters::junit(runs);
+    case ReportFormat::markdown:
+      return reporters::markdown(runs);
+    case ReportFormat::html:
+      return reporters::html(runs);
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// One Diagnosis, many reports. Every reporter is a pure function: stable order, no times, the same bytes on every run.
+// One Diagnosis, many reports. Every reporter is a pure function: stable order, no times, the same bytes on
+// every run.
 #pragma once
 #include <optional>
 #include <span>
@@ -27,7 +28,8 @@ std::string render(std::span<const Diagnosis> runs, ReportFormat format, const T
 /// The JSON Schema of a diagnosis.
 std::string_view diagnosis_schema();
 
-/// Reads diagnoses that this program wrote (JSON, several runs, or JSON Lines). Errors name the file and what was expected.
+/// Reads diagnoses that this program wrote (JSON, several runs, or JSON Lines). Errors name the file and what
+/// was expected.
 Result<std::vector<Diagnosis>> read_diagnoses(const std::string& path, std::string_view text);
 
 }  // namespace md

@@ -39,8 +39,11 @@ class Writer {
     std::vector<std::string> targets;
     for (const ReportedTarget& target : run.targets) targets.push_back(target_words(target));
     const std::string aim = targets.empty() ? "" : fmt::format(", for {}", fmt::join(targets, " and "));
-    if (run.model) line(fmt::format("{}: {}, {} operators{}", run.model->path, run.model->format, run.model->nodes, aim), "1");
-    else if (!targets.empty()) line("log" + aim, "1");
+    if (run.model)
+      line(fmt::format("{}: {}, {} operators{}", run.model->path, run.model->format, run.model->nodes, aim),
+           "1");
+    else if (!targets.empty())
+      line("log" + aim, "1");
   }
 
   void finding(const Diagnosis& run, const Group& group) {
@@ -52,10 +55,14 @@ class Writer {
     text += fmt::format("{}: {}", consequence(first.severity), first.message);
     if (!from.empty() && from != at) text += paint(fmt::format(" ({})", from), "2");
     line(text);
-    if (group.findings.size() > 1) line(fmt::format("    and at {} more: {}", group.findings.size() - 1, others(group)));
-    if (!first.caused_by.empty()) line(fmt::format("    {} {}", first.open() ? "part of" : "goes with", fmt::join(first.caused_by, ", ")));
+    if (group.findings.size() > 1)
+      line(fmt::format("    and at {} more: {}", group.findings.size() - 1, others(group)));
+    if (!first.caused_by.empty())
+      line(
+          fmt::format("    {} {}", first.open() ? "part of" : "goes with", fmt::join(first.caused_by, ", ")));
     if (first.round > 1) line(fmt::format("    seen in round {}, after the fixes before it", first.round));
-    if (!first.attribution.empty() && first.attribution == "op") line("    the log names the operator only: this may be another node of that kind");
+    if (!first.attribution.empty() && first.attribution == "op")
+      line("    the log names the operator only: this may be another node of that kind");
     if (!first.reason.empty()) line("    why not fixed: " + first.reason);
     fixes(first);
     if (first.open() || style_.verbose) source(first);
@@ -79,11 +86,13 @@ class Writer {
     for (const ReportedFix& fix : finding.fixes) {
       if (&fix != leading && !style_.verbose) continue;
       if (!fix.applied && fix.applicability == "manual") {
-        line(fmt::format("    not applied: {} ({})", fix.title, fix.reason.empty() ? proof_words(fix) : fix.reason));
+        line(fmt::format("    not applied: {} ({})", fix.title,
+                         fix.reason.empty() ? proof_words(fix) : fix.reason));
         continue;
       }
       const std::string_view verb = fix.applied ? "fixed by" : "can be fixed by";
-      std::string text = fmt::format("    {} {} ({}; {})", verb, fix.title, proof_words(fix), cost_words(fix.cost));
+      std::string text =
+          fmt::format("    {} {} ({}; {})", verb, fix.title, proof_words(fix), cost_words(fix.cost));
       if (!fix.applied && fix.applicability == "unsafe") text += " [unsafe]";
       line(text);
       if (!fix.reason.empty() && !fix.applied) line("      " + fix.reason);
@@ -94,13 +103,16 @@ class Writer {
     for (const ReportedLocation& at : finding.locations) {
       if (at.source.empty()) continue;
       const ReportedSource& s = at.source.front();
-      line(fmt::format("    in your code: {}:{}{}{}", s.file, s.line, s.function.empty() ? "" : " in " + s.function, at.layer.empty() ? "" : ", " + at.layer));
+      line(fmt::format("    in your code: {}:{}{}{}", s.file, s.line,
+                       s.function.empty() ? "" : " in " + s.function,
+                       at.layer.empty() ? "" : ", " + at.layer));
       break;
     }
     const std::vector<std::string> lines = lines_of(finding.at_source);
     if (lines.empty()) return;
     line("    at the source:");
-    const std::size_t shown = style_.verbose || lines.size() <= kSourceLinesShown + 1 ? lines.size() : kSourceLinesShown;
+    const std::size_t shown =
+        style_.verbose || lines.size() <= kSourceLinesShown + 1 ? lines.size() : kSourceLinesShown;
     for (std::size_t i = 0; i < shown; ++i) line("      " + lines[i]);
     if (shown < lines.size()) line(fmt::format("      ... (modeldoctor explain {})", finding.rule));
   }
@@ -110,7 +122,8 @@ class Writer {
     for (const int index : run.unexplained) {
       const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
       const std::vector<std::string> lines = lines_of(record.text);
-      line(fmt::format("    {}:{}: {}{}", record.path, record.line, lines.empty() ? "" : lines.front(), lines.size() > 1 ? " ..." : ""));
+      line(fmt::format("    {}:{}: {}{}", record.path, record.line, lines.empty() ? "" : lines.front(),
+                       lines.size() > 1 ? " ..." : ""));
     }
     if (!run.unexplained_predictions.empty()) line("would also be refused, and no rule knows a fix:", "31");
     for (const std::string& text : run.unexplained_predictions) line("    " + text);
@@ -124,8 +137,9 @@ class Writer {
                : fmt::format("{} would still refuse it", run.targets.front().name));
     if (run.verification) {
       const ReportedVerification& v = *run.verification;
-      line(fmt::format("whole model, before and after: {} on {} samples (largest difference {:.2g}, {:.2g} relative; {})",
-                       v.equal ? "equal" : "NOT equal", v.samples, v.max_abs, v.max_rel, v.runtime));
+      line(fmt::format(
+          "whole model, before and after: {} on {} samples (largest difference {:.2g}, {:.2g} relative; {})",
+          v.equal ? "equal" : "NOT equal", v.samples, v.max_abs, v.max_rel, v.runtime));
       if (!v.note.empty()) line("    " + v.note);
     }
     if (run.output) line(fmt::format("wrote {} ({} bytes)", run.output->path, run.output->bytes));
@@ -133,7 +147,9 @@ class Writer {
   }
 
   static std::string_view colour(const Finding& finding) {
-    return finding.severity == "fatal" || finding.severity == "silent" ? "31" : finding.severity == "perf" ? "33" : "36";
+    return finding.severity == "fatal" || finding.severity == "silent" ? "31"
+           : finding.severity == "perf"                                ? "33"
+                                                                       : "36";
   }
 
   const TextStyle& style_;
@@ -162,9 +178,11 @@ std::string concise(Runs runs) {
     for (const int index : run.unexplained) {
       const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
       const std::vector<std::string> lines = lines_of(record.text);
-      out += fmt::format("{}:{}: unexplained {}\n", record.path, record.line, lines.empty() ? "" : lines.front());
+      out += fmt::format("{}:{}: unexplained {}\n", record.path, record.line,
+                         lines.empty() ? "" : lines.front());
     }
-    for (const std::string& text : run.unexplained_predictions) out += fmt::format("{}: unexplained {}\n", model_path(run), text);
+    for (const std::string& text : run.unexplained_predictions)
+      out += fmt::format("{}: unexplained {}\n", model_path(run), text);
     if (!run.error_code.empty()) out += fmt::format("{}: {}\n", model_path(run), run.error_message);
   }
   return out;

@@ -18,7 +18,8 @@ std::string quantity(std::int64_t amount, std::string_view unit) {
   if (size >= 1e9) return fmt::format("{}{:.1f} G{}", sign, size / 1e9, unit);
   if (size >= 1e6) return fmt::format("{}{:.1f} M{}", sign, size / 1e6, unit);
   if (size >= 1e4) return fmt::format("{}{:.0f} k{}", sign, size / 1e3, unit);
-  return fmt::format("{}{}{}{}", sign, static_cast<std::int64_t>(size), unit.starts_with(' ') ? "" : " ", unit);
+  return fmt::format("{}{}{}{}", sign, static_cast<std::int64_t>(size), unit.starts_with(' ') ? "" : " ",
+                     unit);
 }
 
 std::string fix_key(const Finding& finding) {
@@ -32,8 +33,9 @@ std::vector<Group> group_findings(const Diagnosis& run) {
   std::vector<Group> groups;
   std::map<std::string, std::size_t> known;
   for (const Finding& finding : run.findings) {
-    const std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", finding.rule, finding.state, finding.severity,
-                                        finding.message, finding.reason, finding.open(), fix_key(finding));
+    const std::string key =
+        fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", finding.rule, finding.state, finding.severity,
+                    finding.message, finding.reason, finding.open(), fix_key(finding));
     const auto [at, fresh] = known.try_emplace(key, groups.size());
     if (fresh) groups.push_back({});
     groups[at->second].findings.push_back(&finding);
@@ -54,7 +56,8 @@ std::string place(const ReportedLocation& at) {
   std::vector<std::string> names;
   for (const std::int32_t node : at.origin)
     if (names.size() < 4) names.push_back(fmt::format("n{}", node));
-  return fmt::format("s{}/new from {}{}", at.graph, fmt::join(names, ","), at.origin.size() > names.size() ? ",..." : "");
+  return fmt::format("s{}/new from {}{}", at.graph, fmt::join(names, ","),
+                     at.origin.size() > names.size() ? ",..." : "");
 }
 
 std::string model_path(const Diagnosis& run) { return run.model ? run.model->path : ""; }
@@ -79,7 +82,9 @@ std::string where(const Diagnosis& run, const Finding& finding) {
 
 const ReportedFix* leading_fix(const Finding& finding) {
   const ReportedFix* best = nullptr;
-  const auto rank = [](const ReportedFix& fix) { return fix.applied ? 3 : fix.applicability == "safe" ? 2 : fix.applicability == "unsafe" ? 1 : 0; };
+  const auto rank = [](const ReportedFix& fix) {
+    return fix.applied ? 3 : fix.applicability == "safe" ? 2 : fix.applicability == "unsafe" ? 1 : 0;
+  };
   for (const ReportedFix& fix : finding.fixes)
     if (!best || rank(fix) > rank(*best)) best = &fix;
   return best;
@@ -96,10 +101,12 @@ std::string proof_words(const ReportedFix& fix) {
   const ReportedProof& proof = fix.proofs.front();
   std::string words = fix.exactness;
   if (proof.method == "movement") words += proof.equal ? ", every element was followed" : "";
-  if (proof.method == "exhaustive") words += fmt::format(", equal on all {} {} values", proof.samples, proof.dtype);
+  if (proof.method == "exhaustive")
+    words += fmt::format(", equal on all {} {} values", proof.samples, proof.dtype);
   if (proof.method == "sampled" && proof.equal) {
     words += fmt::format(", equal on {} samples", proof.samples);
-    if (proof.max_abs > 0) words += fmt::format(" (largest difference {:.2g}, {:.2g} relative)", proof.max_abs, proof.max_rel);
+    if (proof.max_abs > 0)
+      words += fmt::format(" (largest difference {:.2g}, {:.2g} relative)", proof.max_abs, proof.max_rel);
   }
   if (proof.method == "none") return fmt::format("not proven{}", proof.note.empty() ? "" : ": " + proof.note);
   if (!proof.equal) return fmt::format("refuted: {}", proof.counterexample);
@@ -118,10 +125,14 @@ std::string cost_words(const ReportedCost& cost) {
 
 std::string target_words(const ReportedTarget& target) {
   std::string words = fmt::format("{} {}", target.name, target.version);
-  if (!target.table.empty() && target.table != target.version) words += fmt::format(" (judged by the table of {})", target.table);
-  else if (target.assumed) words += " (assumed)";
-  else if (target.source == "log") words += " (from the log)";
-  else if (target.source == "fit") words += " (fits the log)";
+  if (!target.table.empty() && target.table != target.version)
+    words += fmt::format(" (judged by the table of {})", target.table);
+  else if (target.assumed)
+    words += " (assumed)";
+  else if (target.source == "log")
+    words += " (from the log)";
+  else if (target.source == "fit")
+    words += " (fits the log)";
   return words;
 }
 
@@ -131,7 +142,8 @@ std::string counts_words(const std::map<std::string, int>& counts) {
     const auto found = counts.find(severity);
     if (found == counts.end() || found->second == 0) continue;
     const bool note = std::string_view(severity) == "note";
-    parts.push_back(fmt::format("{} {}{}", found->second, consequence(severity), note && found->second > 1 ? "s" : ""));
+    parts.push_back(
+        fmt::format("{} {}{}", found->second, consequence(severity), note && found->second > 1 ? "s" : ""));
   }
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -145,7 +157,8 @@ std::string summary_words(const Diagnosis& run) {
   std::string words = fmt::format("{} found ({})", found, counts_words(run.before));
   if (run.command != "fix") return words;
   words += fmt::format(", {} fixed", run.fixed);
-  return words + (left == 0 ? ", nothing left" : fmt::format(", {} left ({})", left, counts_words(run.after)));
+  return words +
+         (left == 0 ? ", nothing left" : fmt::format(", {} left ({})", left, counts_words(run.after)));
 }
 
 std::string next_step(const Diagnosis& run) {
@@ -161,8 +174,10 @@ std::string next_step(const Diagnosis& run) {
     }
   }
   if (run.command == "check" && fixable) return fmt::format("modeldoctor fix {}", model_path(run));
-  if (run.command == "fix" && unsafe) return "--unsafe-fixes applies the fixes marked unsafe (their reasons are above)";
-  if (!run.model && open && !run.log.empty()) return fmt::format("modeldoctor fix MODEL --log {}", run.log.front().path);
+  if (run.command == "fix" && unsafe)
+    return "--unsafe-fixes applies the fixes marked unsafe (their reasons are above)";
+  if (!run.model && open && !run.log.empty())
+    return fmt::format("modeldoctor fix MODEL --log {}", run.log.front().path);
   if (open) return fmt::format("modeldoctor explain {}", open->rule);
   return "";
 }
