@@ -9,7 +9,9 @@
 namespace md {
 namespace {
 
-constexpr std::int64_t patch_limit = 1 << 20;  // elements of unfolded patches at a time: stays in the caches
+constexpr std::int64_t patch_limit = 1 << 20;   // elements of unfolded patches at a time: stays in the caches
+constexpr std::int64_t result_limit = 1 << 16;  // results of one block: bias and activation find them in the cache
+constexpr std::int64_t fewest_rows = 128;       // below, a matrix product spends its time on preparing the filters
 
 /// Rows [first, last) of output pixels of one image, unfolded: one row of kernel_h * kernel_w * channels a pixel.
 template <class T>
@@ -44,7 +46,8 @@ struct Convolution {
 template <class T, class F>
 void each_block(const Convolution& c, std::span<const T> x, T padding, F&& f) {
   const std::int64_t pixels = c.h.out * c.w.out;
-  const std::int64_t block = std::max<std::int64_t>(1, std::min(pixels, patch_limit / std::max<std::int64_t>(c.depth(), 1)));
+  const std::int64_t cached = std::max(fewest_rows, result_limit / std::max<std::int64_t>(c.filters, 1));
+  const std::int64_t block = std::max<std::int64_t>(1, std::min({pixels, cached, patch_limit / std::max<std::int64_t>(c.depth(), 1)}));
   const bool direct = c.groups == 1 && c.h.kernel == 1 && c.w.kernel == 1 && c.h.stride == 1 && c.w.stride == 1;
   std::vector<T> rows(direct ? 0 : static_cast<std::size_t>(block * c.depth()));
   for (std::int64_t n = 0; n < c.batch; ++n) {
@@ -75,8 +78,9 @@ Status convolve_float(KernelCall& call, const Convolution& c, const Tensor& x, c
   each_block<T>(c, x.data<T>(), T(0), [&](std::int64_t g, const T* rows, std::int64_t count, std::int64_t at) {
     const auto offset = static_cast<std::size_t>(g) * n;
     contract<T>(call, rows, filters + offset * k, bias.empty() ? bias : bias.subspan(offset, n), to + at, static_cast<std::size_t>(c.filters), static_cast<std::size_t>(count), n, k);
+    if (c.groups == 1) activate<T>(c.activation, std::span(to + at, static_cast<std::size_t>(count * c.filters)));
   });
-  activate<T>(c.activation, out.mutable_data<T>());
+  if (c.groups != 1) activate<T>(c.activation, out.mutable_data<T>());
   return {};
 }
 

@@ -49,6 +49,37 @@ void add_products(T* __restrict__ sums, const T* __restrict__ x, const T* __rest
     for (std::int64_t m = 0; m < multiplier; ++m) sums[c * multiplier + m] += x[c] * w[c * multiplier + m];
 }
 
+/// The taps of a window that lie inside the image.
+struct Taps {
+  std::int64_t y_first, y_last, x_first, x_last;
+};
+
+/// Sums of `N` channels at a time, so that they stay in registers.
+template <std::int64_t N, class T>
+void sum_channels(const Depthwise& d, const T* image, std::int64_t corner, const T* filters, const Taps& taps, T* __restrict__ out) {
+  T sums[N] = {};
+  for (std::int64_t ky = taps.y_first; ky < taps.y_last; ++ky)
+    for (std::int64_t kx = taps.x_first; kx < taps.x_last; ++kx) {
+      const T* __restrict__ x = image + (corner + (ky * d.h.dilation * d.w.in + kx * d.w.dilation) * d.channels);
+      const T* __restrict__ w = filters + (ky * d.w.kernel + kx) * d.channels;
+      for (std::int64_t i = 0; i < N; ++i) sums[i] += x[i] * w[i];
+    }
+  for (std::int64_t i = 0; i < N; ++i) out[i] = sums[i];
+}
+
+/// One output pixel with one filter a channel.
+template <class T>
+void plain_pixel(const Depthwise& d, const T* image, const T* filters, std::span<const T> bias, std::int64_t y0, std::int64_t x0, T* out) {
+  const auto first = [](std::int64_t at, std::int64_t dilation) { return at < 0 ? (-at + dilation - 1) / dilation : 0; };
+  const auto last = [](std::int64_t at, std::int64_t dilation, std::int64_t in, std::int64_t kernel) { return std::min(kernel, (in - at + dilation - 1) / dilation); };
+  const Taps taps{first(y0, d.h.dilation), last(y0, d.h.dilation, d.h.in, d.h.kernel), first(x0, d.w.dilation), last(x0, d.w.dilation, d.w.in, d.w.kernel)};
+  const std::int64_t corner = (y0 * d.w.in + x0) * d.channels;  // may lie outside the image; taps bring it back in
+  std::int64_t c = 0;
+  for (; c + 16 <= d.channels; c += 16) sum_channels<16>(d, image, corner + c, filters + c, taps, out + c);
+  for (; c < d.channels; ++c) sum_channels<1>(d, image, corner + c, filters + c, taps, out + c);
+  for (std::size_t i = 0; i < bias.size(); ++i) out[i] += bias[i];
+}
+
 template <class T>
 Status depthwise_float(KernelCall& call, const Depthwise& d, const Tensor& x, const Tensor& w, Tensor& out) {
   std::span<const T> bias;
@@ -60,6 +91,13 @@ Status depthwise_float(KernelCall& call, const Depthwise& d, const Tensor& x, co
   const T* filters = w.data<T>().data();
   T* to = out.mutable_data<T>().data();
   const bool in_f16 = call.mode().sums_in_f16();
+  if (d.multiplier == 1 && !in_f16 && !call.options.watch_sums) {
+    each_pixel(d, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t x0) {
+      plain_pixel<T>(d, from + image, filters, bias, y0, x0, to + at);
+    });
+    activate<T>(d.activation, out.mutable_data<T>());
+    return {};
+  }
   each_pixel(d, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t x0) {
     T* sums = to + at;
     std::fill(sums, sums + d.filters(), T(0));

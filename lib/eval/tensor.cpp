@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
+#include <unordered_map>
 
 #include "lib/graph/densify.h"
 #include "lib/graph/encode.h"
@@ -14,9 +17,61 @@ namespace {
 
 constexpr std::size_t alignment = 64;  // a cache line, and the widest vector register
 
+/// Large buffers are used again: fresh pages from the system cost more than many a kernel.
+class BufferPool {
+ public:
+  void* take(std::size_t bytes) {
+    if (bytes >= smallest) {
+      const std::lock_guard lock(mutex_);
+      // A buffer of at most a quarter more than is asked for.
+      const auto at = free_.lower_bound(bytes);
+      if (at != free_.end() && at->first <= bytes + bytes / 4) {
+        void* memory = at->second;
+        held_ -= at->first;
+        sizes_[memory] = at->first;
+        free_.erase(at);
+        return memory;
+      }
+    }
+    void* memory = ::operator new(bytes + (bytes == 0), std::align_val_t(alignment));
+    if (bytes >= smallest) {
+      const std::lock_guard lock(mutex_);
+      sizes_[memory] = bytes;
+    }
+    return memory;
+  }
+  void give(void* memory, std::size_t bytes) {
+    if (bytes >= smallest) {
+      const std::lock_guard lock(mutex_);
+      const auto at = sizes_.find(memory);
+      const std::size_t size = at->second;
+      sizes_.erase(at);
+      if (held_ + size <= most) {
+        held_ += size;
+        free_.emplace(size, memory);
+        return;
+      }
+    }
+    ::operator delete(memory, std::align_val_t(alignment));
+  }
+
+ private:
+  static constexpr std::size_t smallest = std::size_t{128} << 10;  // below, the allocator itself keeps memory
+  static constexpr std::size_t most = std::size_t{16} << 20;       // unused bytes that are kept
+  std::mutex mutex_;
+  std::multimap<std::size_t, void*> free_;
+  std::unordered_map<void*, std::size_t> sizes_;
+  std::size_t held_ = 0;
+};
+
+/// Never destroyed: tensors may outlive everything else.
+BufferPool& pool() {
+  static BufferPool& instance = *new BufferPool;
+  return instance;
+}
+
 std::shared_ptr<const void> allocate(std::size_t bytes) {
-  void* memory = ::operator new(bytes + (bytes == 0), std::align_val_t(alignment));
-  return {memory, [](const void* p) { ::operator delete(const_cast<void*>(p), std::align_val_t(alignment)); }};
+  return {pool().take(bytes), [bytes](const void* p) { pool().give(const_cast<void*>(p), bytes); }};
 }
 
 int lanes_of(DType dtype) { return dtype == DType::c32 || dtype == DType::c64 || dtype == DType::c128 ? 2 : 1; }
