@@ -25,18 +25,30 @@ std::string capture(std::string_view signature, std::string_view message, std::s
 }  // namespace
 
 TEST_CASE("captures of every kind", "[log][signature]") {
-  CHECK(capture("RELU_0_TO_1: {why:text}", "RELU_0_TO_1: Not supported op RELU_0_TO_1", "why") == "Not supported op RELU_0_TO_1");
-  CHECK(capture("Tensor type({t:word}) is not supported. {v:text}", "CAST: Tensor type(INT64) is not supported. a;b/c", "t") == "INT64");
-  CHECK(capture("Tensor type({t:word}) is not supported. {v:text}", "CAST: Tensor type(INT64) is not supported. a;b/c", "v") == "a;b/c");
-  CHECK(capture("Max version supported: {m:int}. Requested version {r:int}.", "ADD: Max version supported: 2. Requested version 4.", "r") == "4");
-  CHECK(capture("bad input dims size: {n:int}", "RESHAPE: Tensor \"r5\" has bad input dims size: 5.", "n") == "5");
-  CHECK(capture("Shape mismatch: {a:text} vs {b:text}", "Shape mismatch: {bhwc, {1, 2}} vs {x}", "a") == "{bhwc, {1, 2}}");
-  CHECK(capture("a tensor of shape {s:shape} here", "a tensor of shape [1, -1, 3] here", "s") == "[1, -1, 3]");
-  CHECK(capture("{op=SUB|DIV|FLOOR_DIV}: No support of few", "FLOOR_DIV: No support of few identical", "op") == "FLOOR_DIV");
-  CHECK(capture("{op=SUB|DIV}: No support of few", "FLOOR_DIV: No support of few identical", "op") == "(no match)");
-  CHECK(capture("{op:word} is not supported by the GPU", "the FILL is not supported by the GPU", "op") == "FILL");
+  CHECK(capture("RELU_0_TO_1: {why:text}", "RELU_0_TO_1: Not supported op RELU_0_TO_1", "why") ==
+        "Not supported op RELU_0_TO_1");
+  CHECK(capture("Tensor type({t:word}) is not supported. {v:text}",
+                "CAST: Tensor type(INT64) is not supported. a;b/c", "t") == "INT64");
+  CHECK(capture("Tensor type({t:word}) is not supported. {v:text}",
+                "CAST: Tensor type(INT64) is not supported. a;b/c", "v") == "a;b/c");
+  CHECK(capture("Max version supported: {m:int}. Requested version {r:int}.",
+                "ADD: Max version supported: 2. Requested version 4.", "r") == "4");
+  CHECK(capture("bad input dims size: {n:int}", "RESHAPE: Tensor \"r5\" has bad input dims size: 5.", "n") ==
+        "5");
+  CHECK(capture("Shape mismatch: {a:text} vs {b:text}", "Shape mismatch: {bhwc, {1, 2}} vs {x}", "a") ==
+        "{bhwc, {1, 2}}");
+  CHECK(capture("a tensor of shape {s:shape} here", "a tensor of shape [1, -1, 3] here", "s") ==
+        "[1, -1, 3]");
+  CHECK(capture("{op=SUB|DIV|FLOOR_DIV}: No support of few", "FLOOR_DIV: No support of few identical",
+                "op") == "FLOOR_DIV");
+  CHECK(capture("{op=SUB|DIV}: No support of few", "FLOOR_DIV: No support of few identical", "op") ==
+        "(no match)");
+  CHECK(capture("{op:word} is not supported by the GPU", "the FILL is not supported by the GPU", "op") ==
+        "FILL");
   CHECK(capture("Unsupported nodes: {{'x': {n:text}}}", "Unsupported nodes: {'x': aten}", "n") == "aten");
-  CHECK(capture("Lowering not found: {op:word}", "RuntimeError: Lowering not found: aten.complex.default\nTraceback", "op") == "aten.complex.default");
+  CHECK(capture("Lowering not found: {op:word}",
+                "RuntimeError: Lowering not found: aten.complex.default\nTraceback",
+                "op") == "aten.complex.default");
 }
 
 TEST_CASE("literals match whole words and wrapped lines", "[log][signature]") {
@@ -46,16 +58,22 @@ TEST_CASE("literals match whole words and wrapped lines", "[log][signature]") {
 }
 
 TEST_CASE("a capture gives up its first choice when the rest does not fit", "[log][signature]") {
-  CHECK(capture("kernel '{op:word}' not found", "kernel 'a' b' kernel 'aten::x.out' not found", "op") == "aten::x.out");
+  CHECK(capture("kernel '{op:word}' not found", "kernel 'a' b' kernel 'aten::x.out' not found", "op") ==
+        "aten::x.out");
   CHECK(capture("node {a:text} of type {b:text} failed", "node x of type y of type z failed", "a") == "x");
 }
 
 TEST_CASE("load-time errors", "[log][signature]") {
   for (const auto& [text, part] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
-           {"short", "at least 8 characters"}, {"{x:text} ab", "at least 8 characters"},
-           {"long enough {x:number}", "unknown kind \"number\""}, {"long enough {x", "without a closing one"},
-           {"long enough }", "without an opening one"}, {"long enough {x:int}{y:int}", "two captures without text"},
-           {"long enough {x:int}, {x:int}", "used twice"}, {"long enough {x=A||B}", "empty word"}, {"long enough {}", "expected"}}) {
+           {"short", "at least 8 characters"},
+           {"{x:text} ab", "at least 8 characters"},
+           {"long enough {x:number}", "unknown kind \"number\""},
+           {"long enough {x", "without a closing one"},
+           {"long enough }", "without an opening one"},
+           {"long enough {x:int}{y:int}", "two captures without text"},
+           {"long enough {x:int}, {x:int}", "used twice"},
+           {"long enough {x=A||B}", "empty word"},
+           {"long enough {}", "expected"}}) {
     const auto signature = Signature::compile(text);
     INFO(text);
     REQUIRE_FALSE(signature);

@@ -6,8 +6,12 @@ using namespace md;
 
 TEST_CASE("a version without a table uses the nearest measured one below", "[target]") {
   for (const auto& [asked, used, assumed] : std::initializer_list<std::tuple<std::string, std::string, bool>>{
-           {"litert-gpu", "2.3.0", false}, {"litert-gpu@2.1.5", "2.1.5", false}, {"litert-gpu@2.1.6", "2.1.5", true},
-           {"litert-gpu@2.4", "2.3.0", true}, {"litert-gpu@1.4.5", "2.1.3", true}, {"litert-gpu+cpu@2.2", "2.2.0", false}}) {
+           {"litert-gpu", "2.3.0", false},
+           {"litert-gpu@2.1.5", "2.1.5", false},
+           {"litert-gpu@2.1.6", "2.1.5", true},
+           {"litert-gpu@2.4", "2.3.0", true},
+           {"litert-gpu@1.4.5", "2.1.3", true},
+           {"litert-gpu+cpu@2.2", "2.2.0", false}}) {
     INFO(asked);
     const auto target = open_target(asked);
     REQUIRE(target);
@@ -18,7 +22,8 @@ TEST_CASE("a version without a table uses the nearest measured one below", "[tar
 }
 
 TEST_CASE("targets without a table are known by name", "[target]") {
-  for (const std::string name : {"litert-torch", "executorch", "executorch-xnnpack@1.5.1", "torch-tensorrt", "onnxruntime@1.32"}) {
+  for (const std::string name :
+       {"litert-torch", "executorch", "executorch-xnnpack@1.5.1", "torch-tensorrt", "onnxruntime@1.32"}) {
     const auto target = open_target(name);
     REQUIRE(target);
     CHECK_FALSE((*target)->has_table());
@@ -46,15 +51,20 @@ TEST_CASE("the listing is ascending", "[target]") {
 }
 
 TEST_CASE("a table's mistakes are named", "[target]") {
-  for (const auto& [json, part] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"[]", "no JSON object"},
-           {"{}", "target: missing"},
-           {R"({"target": "t"})", "versions: missing"},
-           {R"({"target": "t", "versions": ["x"]})", "versions: expected"},
-           {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": [{"check": "versoin"}]}})", "unknown check \"versoin\""},
-           {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": ["unary"]}})", "unknown sequence \"unary\""},
-           {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD SUB ADD": []}})", "\"ADD\" occurs twice"},
-           {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": [{"check": "version", "versions": "two"}]}})", "no range"}}) {
+  for (
+      const auto& [json, part] : std::initializer_list<std::pair<std::string, std::string>>{
+          {"[]", "no JSON object"},
+          {"{}", "target: missing"},
+          {R"({"target": "t"})", "versions: missing"},
+          {R"({"target": "t", "versions": ["x"]})", "versions: expected"},
+          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": [{"check": "versoin"}]}})",
+           "unknown check \"versoin\""},
+          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": ["unary"]}})",
+           "unknown sequence \"unary\""},
+          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD SUB ADD": []}})",
+           "\"ADD\" occurs twice"},
+          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": [{"check": "version", "versions": "two"}]}})",
+           "no range"}}) {
     const auto table = parse_table("t.json", json);
     INFO(json);
     REQUIRE_FALSE(table);

@@ -1,4 +1,5 @@
-// Predictions against what the real accelerator said of small models (fixtures/targets/verdicts.tsv, measured).
+// Predictions against what the real accelerator said of small models (fixtures/targets/verdicts.tsv,
+// measured).
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -47,7 +48,8 @@ std::vector<Measured> measured() {
 
 /// Lines of the delegate's list; kernel failures and aborts are told in other words.
 bool is_operator_line(const PredictedRecord& record) {
-  return !record.hidden && (record.text.rfind("CUSTOM ", 0) == 0 || record.text.find(": ") < record.text.find(' ')) &&
+  return !record.hidden &&
+         (record.text.rfind("CUSTOM ", 0) == 0 || record.text.find(": ") < record.text.find(' ')) &&
          record.text.rfind("INVALID_ARGUMENT", 0) != 0;
 }
 
@@ -84,14 +86,16 @@ TEST_CASE("records name nodes, tensors and hidden faults", "[target]") {
   CHECK(prediction.records[0].text == "TRANSPOSE: Permutation for transpose is invalid.");
   CHECK_FALSE(prediction.records[0].hidden);
   CHECK(prediction.records[0].node == 0);
-  CHECK(std::all_of(prediction.records.begin() + 1, prediction.records.end(), [](const auto& r) { return r.hidden; }));
+  CHECK(std::all_of(prediction.records.begin() + 1, prediction.records.end(),
+                    [](const auto& r) { return r.hidden; }));
   CHECK(prediction.records.back().value == model.graphs[0].node(0).inputs[0]);
   CHECK((*target)->predict_node(model, 0, 0).size() == prediction.records.size());
 }
 
 TEST_CASE("the line of fp16 constants is benign and comes only with a refusal", "[target]") {
   const auto target = open_target("litert-gpu@2.3.0");
-  for (const auto& [name, lines] : std::map<std::string, int>{{"probe_dq_fc_f16", 0}, {"probe_dq_exp_f16", 1}}) {
+  for (const auto& [name, lines] :
+       std::map<std::string, int>{{"probe_dq_fc_f16", 0}, {"probe_dq_exp_f16", 1}}) {
     auto document = open_document(test::fixture("targets/" + name + ".tflite"));
     REQUIRE(document);
     const Prediction prediction = (*target)->predict((*document)->model());

@@ -14,7 +14,9 @@ int version_of(const std::string& op, std::vector<std::pair<DType, Shape>> value
   for (const auto& [type, shape] : values) {
     Value value;
     value.dtype = type, value.shape = shape;
-    if (quantized) value.quantization = Quantization{std::vector<float>(channels, 0.1f), std::vector<std::int64_t>(channels), 0, {}, {}};
+    if (quantized)
+      value.quantization =
+          Quantization{std::vector<float>(channels, 0.1f), std::vector<std::int64_t>(channels), 0, {}, {}};
     graph.values.push_back(value);
     node.inputs.push_back(static_cast<ValueId>(graph.values.size() - 1));
   }
@@ -61,15 +63,18 @@ TEST_CASE("versions of convolutions and matrix products", "[target]") {
   Attributes activation;
   activation.set("fused_activation_function", EnumValue{1, "RELU"});
   CHECK(version_of("TRANSPOSE_CONV", {{i32, {4}}, {f32, {4, 3, 3, 8}}, {f32, r4}, {f32, r4}}) == 1);
-  CHECK(version_of("TRANSPOSE_CONV", {{i32, {4}}, {f32, {4, 3, 3, 8}}, {f32, r4}, {f32, {4}}, {f32, r4}}) == 3);
-  CHECK(version_of("TRANSPOSE_CONV", {{i32, {4}}, {f32, {4, 3, 3, 8}}, {f32, r4}, {f32, {4}}, {f32, r4}}, activation) == 4);
+  CHECK(version_of("TRANSPOSE_CONV", {{i32, {4}}, {f32, {4, 3, 3, 8}}, {f32, r4}, {f32, {4}}, {f32, r4}}) ==
+        3);
+  CHECK(version_of("TRANSPOSE_CONV", {{i32, {4}}, {f32, {4, 3, 3, 8}}, {f32, r4}, {f32, {4}}, {f32, r4}},
+                   activation) == 4);
   CHECK(version_of("CONV_2D", {{f32, r4}, {f32, {8, 3, 3, 8}}, {f32, {8}}, {f32, r4}}) == 1);
   CHECK(version_of("CONV_2D", {{f32, r4}, {f32, {8, 3, 3, 2}}, {f32, {8}}, {f32, r4}}) == 6);
   CHECK(version_of("CONV_2D", {{f32, r4}, {i8, {8, 3, 3, 8}}, {f32, {8}}, {f32, r4}}, {}, true, 8) == 5);
   CHECK(version_of("CONV_2D", {{i8, r4}, {i8, {8, 3, 3, 8}}, {i32, {8}}, {i8, r4}}, {}, true) == 3);
   CHECK(version_of("FULLY_CONNECTED", {{f32, r2}, {f32, {6, 8}}, {f32, {6}}, {f32, {4, 6}}}) == 1);
   CHECK(version_of("FULLY_CONNECTED", {{f32, r2}, {f32, {6, 8}}, {f32, {4, 6}}}) == 6);
-  CHECK(version_of("FULLY_CONNECTED", {{f32, r2}, {i8, {6, 8}}, {f32, {6}}, {f32, {4, 6}}}, {}, true, 6) == 12);
+  CHECK(version_of("FULLY_CONNECTED", {{f32, r2}, {i8, {6, 8}}, {f32, {6}}, {f32, {4, 6}}}, {}, true, 6) ==
+        12);
   Attributes keep;
   keep.set("keep_num_dims", true);
   CHECK(version_of("FULLY_CONNECTED", {{f32, r4}, {f32, {6, 8}}, {f32, {6}}, {f32, r4}}, keep) == 5);

@@ -21,7 +21,8 @@ bool clock(LineCursor& c) {
 /// YYYY-MM-DD
 bool date(LineCursor& c) {
   const std::size_t start = c.position();
-  if (c.digits(4, 4) && (c.take('-') || c.take('/')) && c.digits(2, 2) && (c.take('-') || c.take('/')) && c.digits(2, 2))
+  if (c.digits(4, 4) && (c.take('-') || c.take('/')) && c.digits(2, 2) && (c.take('-') || c.take('/')) &&
+      c.digits(2, 2))
     return true;
   c.back_to(start);
   return false;
@@ -77,14 +78,15 @@ bool take_bracket_position(std::string_view text, LogLine& line) {
   const LogLevel level = level_from_letter(c.peek());
   if (level == LogLevel::unknown) return false;
   c.back_to(1);
-  if (!c.spaces() || !clock(c) || !c.spaces() || !c.take("executorch:") || !source_position(c, line.source, "]") ||
-      !c.take(']'))
+  if (!c.spaces() || !clock(c) || !c.spaces() || !c.take("executorch:") ||
+      !source_position(c, line.source, "]") || !c.take(']'))
     return false;
   line.tag = "executorch";
   return finish(c, line, level);
 }
 
-/// "2026-11-29 15:03:45.886 [W:onnxruntime:, graph.cc:128 MergeShapeInfo] text"; also in the middle of a line.
+/// "2026-11-29 15:03:45.886 [W:onnxruntime:, graph.cc:128 MergeShapeInfo] text"; also in the middle of a
+/// line.
 bool take_onnxruntime(std::string_view text, LogLine& line) {
   const std::size_t mark = text.find(":onnxruntime:");
   if (mark == std::string_view::npos || mark < 2 || text[mark - 2] != '[') return false;
@@ -131,9 +133,11 @@ bool take_brackets(std::string_view text, LogLine& line) {
       level = told;
       LineCursor position(inside);
       const std::size_t space = inside.rfind(' ');
-      if (space != std::string_view::npos) position.back_to(space + 1), source_position(position, line.source, "]");
+      if (space != std::string_view::npos)
+        position.back_to(space + 1), source_position(position, line.source, "]");
     }
-    if (tool) line.tag = inside == "Qnn ExecuTorch" ? "executorch" : inside == "TRT" ? "tensorrt" : "torch-tensorrt";
+    if (tool)
+      line.tag = inside == "Qnn ExecuTorch" ? "executorch" : inside == "TRT" ? "tensorrt" : "torch-tensorrt";
     any = any || told != LogLevel::unknown || tool;
     c.back_to(close + 1);
     while (c.take(' ') || c.take(':')) {
@@ -149,16 +153,19 @@ bool take_brackets(std::string_view text, LogLine& line) {
 
 /// "ERROR: text", "TFLite Warning: text", "WARNING:coremltools:text", "ERROR - text", "Warning: text".
 bool take_level_word(std::string_view text, LogLine& line) {
-  for (const std::string_view name : {"TFLite Warning: ", "<Unknown severity>: ", "E tflite : ", "E tflite  : "}) {
+  for (const std::string_view name :
+       {"TFLite Warning: ", "<Unknown severity>: ", "E tflite : ", "E tflite  : "}) {
     LineCursor c(text);
     if (c.take(name)) return finish(c, line, name[0] == 'T' ? LogLevel::warning : LogLevel::error);
   }
   std::size_t length = 0;
-  while (length < text.size() && length < 9 && ((text[length] | 32) >= 'a' && (text[length] | 32) <= 'z')) ++length;
+  while (length < text.size() && length < 9 && ((text[length] | 32) >= 'a' && (text[length] | 32) <= 'z'))
+    ++length;
   const std::string_view word = text.substr(0, length);
   const LogLevel level = word.size() < 3 ? LogLevel::unknown : level_from_word(word);
   if (level == LogLevel::unknown || length >= text.size()) return false;
-  if (word[0] >= 'a' && word[0] <= 'z') {  // a compiler's "error: ...": often a line of an exception's message
+  if (word[0] >= 'a' && word[0] <= 'z') {
+    // a compiler's "error: ...": often a line of an exception's message
     if (text[length] == ':') line.level = level;
     return false;
   }
@@ -167,7 +174,8 @@ bool take_level_word(std::string_view text, LogLine& line) {
   if (c.take(": ") || c.take(" - ")) {
     LineCursor tag(c.rest());
     std::string_view name;
-    if (tag.take('[') && tag.word(name, "]") && name.substr(0, 14) == "Torch-TensorRT") line.tag = "torch-tensorrt";
+    if (tag.take('[') && tag.word(name, "]") && name.substr(0, 14) == "Torch-TensorRT")
+      line.tag = "torch-tensorrt";
     return finish(c, line, level);
   }
   std::string_view name;
@@ -178,15 +186,16 @@ bool take_level_word(std::string_view text, LogLine& line) {
   return false;
 }
 
-/// Python's logging with a time: "2026-11-29 14:30:50,761 - name - ERROR - text", "2026-11-29 14:30:50 ERROR text", and
-/// TensorFlow's "2026-11-29 15:03:45.886489: W file.cc:12] text".
+/// Python's logging with a time: "2026-11-29 14:30:50,761 - name - ERROR - text", "2026-11-29 14:30:50 ERROR
+/// text", and TensorFlow's "2026-11-29 15:03:45.886489: W file.cc:12] text".
 bool take_timed(std::string_view text, LogLine& line) {
   LineCursor c(text);
   if (!date(c) || !(c.take(' ') || c.take('T')) || !clock(c)) return false;
   if (c.take(": ")) {
     const LogLevel level = level_from_letter(c.peek());
     c.back_to(c.position() + 1);
-    if (level == LogLevel::unknown || !c.spaces() || !source_position(c, line.source, "]") || !c.take(']')) return false;
+    if (level == LogLevel::unknown || !c.spaces() || !source_position(c, line.source, "]") || !c.take(']'))
+      return false;
     return finish(c, line, level);
   }
   while (c.take(' ') || c.take('-') || c.take('|') || c.take('[')) {
@@ -234,12 +243,19 @@ bool LineCursor::word(std::string_view& out, std::string_view stop) {
 
 LogLevel level_from_letter(char letter) {
   switch (letter) {
-    case 'V': case 'D': return LogLevel::verbose;
-    case 'I': return LogLevel::info;
-    case 'W': return LogLevel::warning;
-    case 'E': return LogLevel::error;
-    case 'F': return LogLevel::fatal;
-    default: return LogLevel::unknown;
+    case 'V':
+    case 'D':
+      return LogLevel::verbose;
+    case 'I':
+      return LogLevel::info;
+    case 'W':
+      return LogLevel::warning;
+    case 'E':
+      return LogLevel::error;
+    case 'F':
+      return LogLevel::fatal;
+    default:
+      return LogLevel::unknown;
   }
 }
 
@@ -249,12 +265,12 @@ LogLevel level_from_word(std::string_view word) {
     LogLevel level;
   };
   static constexpr Name names[] = {
-      {"e", LogLevel::error},         {"error", LogLevel::error},       {"w", LogLevel::warning},
-      {"warn", LogLevel::warning},    {"warning", LogLevel::warning},   {"i", LogLevel::info},
-      {"info", LogLevel::info},       {"v", LogLevel::verbose},         {"verbose", LogLevel::verbose},
-      {"debug", LogLevel::verbose},   {"trace", LogLevel::verbose},     {"fatal", LogLevel::fatal},
-      {"critical", LogLevel::fatal},  {"f", LogLevel::fatal},           {"notice", LogLevel::info},
-      {"severe", LogLevel::error},    {"deprecated", LogLevel::warning}};
+      {"e", LogLevel::error},        {"error", LogLevel::error},       {"w", LogLevel::warning},
+      {"warn", LogLevel::warning},   {"warning", LogLevel::warning},   {"i", LogLevel::info},
+      {"info", LogLevel::info},      {"v", LogLevel::verbose},         {"verbose", LogLevel::verbose},
+      {"debug", LogLevel::verbose},  {"trace", LogLevel::verbose},     {"fatal", LogLevel::fatal},
+      {"critical", LogLevel::fatal}, {"f", LogLevel::fatal},           {"notice", LogLevel::info},
+      {"severe", LogLevel::error},   {"deprecated", LogLevel::warning}};
   if (word.empty() || word.size() > 10) return LogLevel::unknown;
   std::string lower(word);
   for (char& c : lower)

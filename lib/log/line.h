@@ -1,4 +1,5 @@
-// One physical line of a log, with what its prefixes say taken off: timestamps, levels, process, tag, source position.
+// One physical line of a log, with what its prefixes say taken off: timestamps, levels, process, tag, source
+// position.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,23 +9,23 @@
 namespace md {
 
 struct LogLine {
-  int number = 0;             ///< 1-based
-  std::string_view text;      ///< without prefixes, ANSI codes and line end
+  int number = 0;         ///< 1-based
+  std::string_view text;  ///< without prefixes, ANSI codes and line end
   LogLevel level = LogLevel::unknown;
-  std::string_view source;    ///< "delegate_webgpu.cc:478" when the prefix tells it
-  std::string_view tag;       ///< logcat tag, or the name of a Python logger
-  int pid = 0;                ///< 0: not told
-  bool prefixed = false;      ///< a prefix that starts a message of its own was taken off
+  std::string_view source;  ///< "delegate_webgpu.cc:478" when the prefix tells it
+  std::string_view tag;     ///< logcat tag, or the name of a Python logger
+  int pid = 0;              ///< 0: not told
+  bool prefixed = false;    ///< a prefix that starts a message of its own was taken off
   bool logcat = false;
-  bool announced = false;     ///< the CI system itself marked the line as an error
+  bool announced = false;  ///< the CI system itself marked the line as an error
 };
 
-/// Takes every known prefix off `raw` (which has no line end). CI timestamps and logcat heads are removed first, then
-/// the prefix of the program that spoke.
+/// Takes every known prefix off `raw` (which has no line end). CI timestamps and logcat heads are removed
+/// first, then the prefix of the program that spoke.
 LogLine parse_line(int number, std::string_view raw);
 
-/// Removes ANSI escape sequences and everything before the last lone carriage return (progress bars). Returns `raw`
-/// itself when there is nothing to remove, else a view of `storage`.
+/// Removes ANSI escape sequences and everything before the last lone carriage return (progress bars). Returns
+/// `raw` itself when there is nothing to remove, else a view of `storage`.
 std::string_view strip_terminal_codes(std::string_view raw, std::string& storage);
 
 /// Walks over a line from the left; every step either succeeds and advances or leaves the position alone.
@@ -41,9 +42,9 @@ class LineCursor {
     at_ += literal.size();
     return true;
   }
-  bool spaces();                                           ///< one or more blanks
-  bool digits(std::size_t low, std::size_t high);          ///< a run of digits of this length
-  int number() const { return number_; }                   ///< value of the last digits(), saturated
+  bool spaces();                                            ///< one or more blanks
+  bool digits(std::size_t low, std::size_t high);           ///< a run of digits of this length
+  int number() const { return number_; }                    ///< value of the last digits(), saturated
   bool word(std::string_view& out, std::string_view stop);  ///< characters up to a blank or one of `stop`
   void back_to(std::size_t position) { at_ = position; }
 
@@ -53,7 +54,8 @@ class LineCursor {
   int number_ = 0;
 };
 
-/// Logcat heads: threadtime, time, brief and tag formats, and Android Studio's two. Fills level, tag, pid and text.
+/// Logcat heads: threadtime, time, brief and tag formats, and Android Studio's two. Fills level, tag, pid and
+/// text.
 bool take_logcat_head(std::string_view text, LogLine& line);
 /// Timestamps and marks that CI systems put in front of what a job prints. Returns what is behind them.
 std::string_view strip_ci_prefix(std::string_view text, LogLine& line);

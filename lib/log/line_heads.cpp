@@ -81,7 +81,8 @@ bool threadtime(LineCursor c, LogLine& line) {
   std::size_t colon = rest.find(": ");
   if (colon == std::string_view::npos && !rest.empty() && rest.back() == ':') colon = rest.size() - 1;
   if (colon == std::string_view::npos || colon > 100) return false;
-  return finish_logcat(line, level, rest.substr(0, colon), pid, rest.substr(std::min(colon + 2, rest.size())));
+  return finish_logcat(line, level, rest.substr(0, colon), pid,
+                       rest.substr(std::min(colon + 2, rest.size())));
 }
 
 /// Android Studio: " 1234-5678/com.example E/tag: text" and " 1234-5678  tag   com.example   E  text".
@@ -108,7 +109,8 @@ bool studio(LineCursor c, LogLine& line) {
 /// ISO time with a zone: GitHub, GitLab, Azure.
 bool iso_time(LineCursor& c) {
   const std::size_t start = c.position();
-  if (c.digits(4, 4) && c.take('-') && c.digits(2, 2) && c.take('-') && c.digits(2, 2) && c.take('T') && clock(c)) {
+  if (c.digits(4, 4) && c.take('-') && c.digits(2, 2) && c.take('-') && c.digits(2, 2) && c.take('T') &&
+      clock(c)) {
     if (c.take('Z')) return true;
     if ((c.take('+') || c.take('-')) && c.digits(2, 2) && c.take(':') && c.digits(2, 2)) return true;
   }
@@ -130,9 +132,9 @@ void skip_job_and_step(LineCursor& c) {
 
 void ci_command(LineCursor& c, LogLine& line) {
   static constexpr std::pair<std::string_view, LogLevel> commands[] = {
-      {"##[error]", LogLevel::error},     {"##[warning]", LogLevel::warning}, {"##[debug]", LogLevel::verbose},
-      {"##[group]", LogLevel::info},      {"##[endgroup]", LogLevel::info},   {"##[command]", LogLevel::info},
-      {"##[section]", LogLevel::info},    {"##[notice]", LogLevel::info}};
+      {"##[error]", LogLevel::error},  {"##[warning]", LogLevel::warning}, {"##[debug]", LogLevel::verbose},
+      {"##[group]", LogLevel::info},   {"##[endgroup]", LogLevel::info},   {"##[command]", LogLevel::info},
+      {"##[section]", LogLevel::info}, {"##[notice]", LogLevel::info}};
   for (const auto& [mark, level] : commands) {
     if (!c.take(mark)) continue;
     line.level = level, line.announced = level == LogLevel::error;

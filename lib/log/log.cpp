@@ -23,12 +23,13 @@ bool starts(std::string_view text, std::string_view part) { return text.substr(0
 /// One process's share of the log (the whole log, unless it is logcat).
 struct Stream {
   std::size_t load = none;
-  bool in_block = false;             ///< inside the delegate's list of refused operators
-  std::size_t last = none;           ///< the record that a continuation belongs to
+  bool in_block = false;    ///< inside the delegate's list of refused operators
+  std::size_t last = none;  ///< the record that a continuation belongs to
   int last_line = 0;
-  std::size_t last_length = 0;       ///< of the physical line, for wrapped lines
-  bool open_brace = false;           ///< inside a "{ ... }" detail of several lines
-  bool quiet_parent = false;         ///< the last record is at most a warning: a traceback below it explains that only
+  std::size_t last_length = 0;  ///< of the physical line, for wrapped lines
+  bool open_brace = false;      ///< inside a "{ ... }" detail of several lines
+  bool quiet_parent =
+      false;  ///< the last record is at most a warning: a traceback below it explains that only
   std::optional<Traceback> traceback;
   bool traceback_quiet = false;
 };
@@ -60,7 +61,8 @@ void LogParser::feed(int number, std::string_view raw) {
   Stream& stream = streams_[line.pid];
   if (stream.load == none) stream.load = builder_.begin_load(line.pid, number);
   if (stream.traceback) {
-    if (stream.traceback->take(number, line.text, line.prefixed && !line.logcat) == Traceback::Step::taken) return;
+    if (stream.traceback->take(number, line.text, line.prefixed && !line.logcat) == Traceback::Step::taken)
+      return;
     close_traceback(stream);
   }
   const Words words = find_words(line.text);
@@ -78,8 +80,9 @@ void LogParser::feed(int number, std::string_view raw) {
       stream.in_block = true;
       add(stream, line, words, Weight::none, false);
     } else if (!is_noise(line.text)) {
-      const bool empty_reason = operator_line(line.text) != std::string_view::npos && starts(line.text, "DEQUANTIZE") &&
-                                line.text.find_first_not_of(' ', operator_line(line.text)) == std::string_view::npos;
+      const bool empty_reason =
+          operator_line(line.text) != std::string_view::npos && starts(line.text, "DEQUANTIZE") &&
+          line.text.find_first_not_of(' ', operator_line(line.text)) == std::string_view::npos;
       add(stream, line, words, judge(line, words), words.benign || empty_reason);
     }
   }
@@ -98,7 +101,8 @@ void LogParser::add(Stream& stream, const LogLine& line, const Words& words, Wei
   stream.open_brace = !line.text.empty() && line.text.back() == '{';
   stream.last = builder_.add(std::move(record), stream.open_brace ? Weight::none : weight, stream.load);
   stream.last_line = line.number;
-  stream.quiet_parent = line.level == LogLevel::info || line.level == LogLevel::warning || line.level == LogLevel::verbose;
+  stream.quiet_parent =
+      line.level == LogLevel::info || line.level == LogLevel::warning || line.level == LogLevel::verbose;
 }
 
 void LogParser::note_versions(Stream& stream, const LogLine& line, const Words& words) {
@@ -115,8 +119,8 @@ void LogParser::note_versions(Stream& stream, const LogLine& line, const Words& 
   if (words.versions) find_stated_versions(line.text, versions);
 }
 
-/// How a wrapped line is put together again: a terminal cuts at its width and loses nothing; a formatter or an editor
-/// breaks at a blank, which is then gone.
+/// How a wrapped line is put together again: a terminal cuts at its width and loses nothing; a formatter or
+/// an editor breaks at a blank, which is then gone.
 std::string_view LogParser::join(const Stream& stream, std::string_view next) const {
   const std::string& message = builder_.entry(stream.last).record.message;
   const bool blank = (!message.empty() && message.back() == ' ') || (!next.empty() && next.front() == ' ');
@@ -159,8 +163,9 @@ bool LogParser::continue_record(Stream& stream, const LogLine& line) {
   if (!line.logcat && stream.last_line != line.number - 1) return false;
   const std::string_view text = line.text;
   const bool split = line.logcat && stream.last_length >= logcat_split;
-  const bool belongs = stream.open_brace || starts(text, "\xe2\x94\x94") || starts(text, "=== Source Location Trace") ||
-                       starts(text, "third_party/") || starts(text, "selector object=");
+  const bool belongs = stream.open_brace || starts(text, "\xe2\x94\x94") ||
+                       starts(text, "=== Source Location Trace") || starts(text, "third_party/") ||
+                       starts(text, "selector object=");
   if (split) {
     builder_.append(stream.last, "", text, line.number);
   } else if (belongs) {
@@ -168,7 +173,8 @@ bool LogParser::continue_record(Stream& stream, const LogLine& line) {
     if (stream.open_brace && !text.empty() && text.front() == '}') {
       stream.open_brace = false;
       RecordBuilder::Entry& entry = builder_.entry(stream.last);
-      if (entry.record.level >= LogLevel::error && !find_words(entry.record.message).detail) entry.weight = Weight::cause;
+      if (entry.record.level >= LogLevel::error && !find_words(entry.record.message).detail)
+        entry.weight = Weight::cause;
     }
   } else {
     return false;
@@ -210,7 +216,8 @@ Log LogParser::finish(std::string path) {
 
 Result<Log> parse_log(std::string path, Bytes bytes) {
   DecodedText decoded;
-  if (const Status status = decode_text(path, bytes, decoded); !status) return tl::make_unexpected(status.error());
+  if (const Status status = decode_text(path, bytes, decoded); !status)
+    return tl::make_unexpected(status.error());
   LogParser parser;
   std::string_view text = decoded.text;
   for (int number = 1; !text.empty(); ++number) {

@@ -14,12 +14,15 @@ enum class LogLevel { unknown, verbose, info, warning, error, fatal };
 
 struct Record {
   int line_begin = 0, line_end = 0;  ///< 1-based lines of the file, inclusive
-  int line_main = 0;                 ///< the line to show: of a traceback the final exception's, else line_begin
+  int line_main = 0;  ///< the line to show: of a traceback the final exception's, else line_begin
   LogLevel level = LogLevel::unknown;
-  std::string tool;      ///< "litert-gpu", "litert-torch", "executorch", "torch-tensorrt", "onnxruntime", ...; "" unknown
-  /// Prefixes, timestamps and ANSI codes stripped; valid UTF-8. A line that was wrapped is one line again; a message of
-  /// several lines has '\n' between them. A traceback is one record: the final exception (first line) with its notes
-  /// ("While executing %..."), then "Traceback (most recent call last):", the frames and earlier exceptions of the chain.
+  std::string
+      tool;  ///< "litert-gpu", "litert-torch", "executorch", "torch-tensorrt", "onnxruntime", ...; "" unknown
+  /// Prefixes, timestamps and ANSI codes stripped; valid UTF-8. A line that was wrapped is one line again; a
+  /// message of several lines has '\n' between them. A traceback is one record: the final exception (first
+  /// line) with its notes
+  /// ("While executing %..."), then "Traceback (most recent call last):", the frames and earlier exceptions
+  /// of the chain.
   std::string message;
   bool failure = false;  ///< part of what failed: must be explained by a finding or is listed as unexplained
   bool benign = false;   ///< looks like trouble, but successful runs print it too
@@ -32,7 +35,8 @@ struct Record {
 struct Log {
   std::string path;  ///< as the user named it; "-" for standard input
   std::vector<Record> records;
-  std::map<std::string, std::string> versions;  ///< tool -> version that the text tells ("litert-gpu" -> "2.3.0")
+  std::map<std::string, std::string>
+      versions;                    ///< tool -> version that the text tells ("litert-gpu" -> "2.3.0")
   std::vector<std::string> notes;  ///< which load was chosen, encoding, truncation: for the reader's eyes
 };
 

@@ -11,7 +11,7 @@
 namespace md {
 namespace {
 
-constexpr std::size_t short_log = 5;        // records; a hint counts only in logs like this, or in the last lines
+constexpr std::size_t short_log = 5;  // records; a hint counts only in logs like this, or in the last lines
 constexpr std::size_t last_records = 3;
 constexpr std::size_t comparable_causes = 64;
 
@@ -56,7 +56,8 @@ void RecordBuilder::collapse_repeats() {
     const auto [begin, end] = by_hash.equal_range(hash);
     const auto same = std::find_if(begin, end, [&](const auto& candidate) {
       const Entry& other = kept[candidate.second];
-      return other.load == entry.load && other.weight == entry.weight && other.record.message == entry.record.message;
+      return other.load == entry.load && other.weight == entry.weight &&
+             other.record.message == entry.record.message;
     });
     if (same != end) {
       ++kept[same->second].record.repeats;
@@ -68,7 +69,8 @@ void RecordBuilder::collapse_repeats() {
   entries_ = std::move(kept);
 }
 
-/// A line that only repeats another cause with words around it is no failure of its own: "RESULT x FAIL RuntimeError:
+/// A line that only repeats another cause with words around it is no failure of its own: "RESULT x FAIL
+/// RuntimeError:
 /// ..." behind a traceback, onnxruntime's own line before one. The traceback stays, else the shorter text.
 void RecordBuilder::merge_echoes(std::size_t load) {
   std::vector<std::size_t> causes;
@@ -81,7 +83,9 @@ void RecordBuilder::merge_echoes(std::size_t load) {
     const std::string head(entries_[inner].record.headline());
     if (head.size() < 12) continue;
     for (const std::size_t outer : causes) {
-      if (outer == inner || entries_[outer].weight != Weight::cause || entries_[inner].weight != Weight::cause) continue;
+      if (outer == inner || entries_[outer].weight != Weight::cause ||
+          entries_[inner].weight != Weight::cause)
+        continue;
       const std::size_t at = entries_[outer].record.headline().find(head);
       if (at == std::string_view::npos || at == 0) continue;
       const bool keep_outer = is_traceback(outer) && !is_traceback(inner);
@@ -91,7 +95,8 @@ void RecordBuilder::merge_echoes(std::size_t load) {
   }
 }
 
-/// The classic delegate shares most texts with its successor; some are only its own, and then it wrote the whole list.
+/// The classic delegate shares most texts with its successor; some are only its own, and then it wrote the
+/// whole list.
 void RecordBuilder::name_classic_delegate() {
   const auto classic = [](const Entry& entry) {
     return entry.record.message.find("OP is supported, but tensor type") != std::string::npos ||
@@ -135,7 +140,8 @@ Log RecordBuilder::finish(std::string path, bool logcat) {
     if (least == Weight::trouble) counts = entry.weight == Weight::trouble || entry.weight == Weight::symptom;
     if (least == Weight::echo) counts = entry.weight == Weight::echo;
     if (least == Weight::hint)
-      counts = entry.weight == Weight::hint && (entries_.size() <= short_log || i + last_records >= entries_.size());
+      counts = entry.weight == Weight::hint &&
+               (entries_.size() <= short_log || i + last_records >= entries_.size());
     if (counts && entry.load != chosen) {
       ++earlier;
       if (!load_failed[entry.load]) load_failed[entry.load] = true, ++failing_loads;
@@ -150,10 +156,12 @@ Log RecordBuilder::finish(std::string path, bool logcat) {
     for (const LogLoad& other : loads_) log.versions.insert(other.versions.begin(), other.versions.end());
     const std::string process = logcat && load.pid != 0 ? fmt::format(" of process {}", load.pid) : "";
     if (earlier > 0)
-      log.notes.push_back(fmt::format("the last failing model load{} counts (lines {}-{}); {} failing line(s) of {} other load(s) do not",
-                                      process, load.line_begin, load.line_end, earlier, failing_loads));
+      log.notes.push_back(fmt::format(
+          "the last failing model load{} counts (lines {}-{}); {} failing line(s) of {} other load(s) do not",
+          process, load.line_begin, load.line_end, earlier, failing_loads));
     else if (!process.empty() && failed)
-      log.notes.push_back(fmt::format("the failing model load is{} (lines {}-{})", process, load.line_begin, load.line_end));
+      log.notes.push_back(
+          fmt::format("the failing model load is{} (lines {}-{})", process, load.line_begin, load.line_end));
   }
   log.records.reserve(entries_.size());
   for (Entry& entry : entries_) {

@@ -8,7 +8,8 @@
 
 namespace md {
 
-/// One model load of one process: what is printed from "Creating LiteRT environment" (or the start) to the next one.
+/// One model load of one process: what is printed from "Creating LiteRT environment" (or the start) to the
+/// next one.
 struct LogLoad {
   int pid = 0;
   int line_begin = 0, line_end = 0;

@@ -94,11 +94,17 @@ Result<Signature::Part> Signature::parse_capture(std::string_view inside) {
                      [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
     return part;
   }
-  if (rest == "word") part.kind = Kind::word;
-  else if (rest == "int") part.kind = Kind::integer;
-  else if (rest == "shape") part.kind = Kind::shape;
-  else if (rest == "text") part.kind = Kind::text;
-  else return input_error(fmt::format("capture {{{}}}: unknown kind \"{}\"; known: word, int, shape, text", inside, rest));
+  if (rest == "word")
+    part.kind = Kind::word;
+  else if (rest == "int")
+    part.kind = Kind::integer;
+  else if (rest == "shape")
+    part.kind = Kind::shape;
+  else if (rest == "text")
+    part.kind = Kind::text;
+  else
+    return input_error(
+        fmt::format("capture {{{}}}: unknown kind \"{}\"; known: word, int, shape, text", inside, rest));
   return part;
 }
 
@@ -112,7 +118,9 @@ Result<Signature> Signature::compile(std::string_view text) {
     signature.parts_.push_back({Kind::literal, literal, {}});
     literal.clear();
   };
-  const auto error = [&](std::string_view what) { return input_error(fmt::format("signature \"{}\": {}", text, what)); };
+  const auto error = [&](std::string_view what) {
+    return input_error(fmt::format("signature \"{}\": {}", text, what));
+  };
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     const bool doubled = at + 1 < text.size() && text[at + 1] == c;
@@ -124,12 +132,14 @@ Result<Signature> Signature::compile(std::string_view text) {
       literal += is_blank(c) ? ' ' : c;
     } else {
       const std::size_t close = text.find('}', at);
-      if (close == std::string_view::npos) return error("an opening brace without a closing one (a brace of the text is written {{)");
+      if (close == std::string_view::npos)
+        return error("an opening brace without a closing one (a brace of the text is written {{)");
       flush();
       auto part = parse_capture(text.substr(at + 1, close - at - 1));
       if (!part) return error(part.error().message);
       for (const Part& other : signature.parts_)
-        if (other.kind != Kind::literal && other.text == part->text) return error(fmt::format("the name \"{}\" is used twice", part->text));
+        if (other.kind != Kind::literal && other.text == part->text)
+          return error(fmt::format("the name \"{}\" is used twice", part->text));
       if (!signature.parts_.empty() && signature.parts_.back().kind != Kind::literal)
         return error("two captures without text between them");
       signature.parts_.push_back(std::move(*part));
@@ -162,20 +172,25 @@ bool Signature::match_capture(Attempt& attempt, std::size_t part, std::size_t at
   switch (capture.kind) {
     case Kind::integer:
     case Kind::shape: {
-      const std::size_t end = capture.kind == Kind::integer ? integer_end(message, at) : shape_end(message, at);
+      const std::size_t end =
+          capture.kind == Kind::integer ? integer_end(message, at) : shape_end(message, at);
       return end > at && take(end);
     }
     case Kind::choice:
-      return std::any_of(capture.choices.begin(), capture.choices.end(),
-                         [&](const std::string& word) { return literal_at(message, at, word) && take(at + word.size()); });
-    default: break;
+      return std::any_of(capture.choices.begin(), capture.choices.end(), [&](const std::string& word) {
+        return literal_at(message, at, word) && take(at + word.size());
+      });
+    default:
+      break;
   }
   const bool word = capture.kind == Kind::word;
   const auto stops = [&](char c) { return c == '\n' || (word && is_blank(c)); };
   if (part + 1 == parts_.size()) {
     std::size_t end = at;
     while (end < message.size() && !stops(message[end])) ++end;
-    while (word && end > at && (message[end - 1] == ',' || message[end - 1] == ';' || message[end - 1] == ':')) --end;
+    while (word && end > at &&
+           (message[end - 1] == ',' || message[end - 1] == ';' || message[end - 1] == ':'))
+      --end;
     return (!word || end > at) && take(end);
   }
   // Shortest first: every place on the line (in the word) where the next literal stands.
@@ -237,7 +252,8 @@ std::optional<Signature::Hit> Signature::match(std::string_view message) const {
     Hit hit;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const auto [begin, end] = attempt.spans[i];
-      if (parts_[i].kind != Kind::literal) hit.captures[parts_[i].text] = std::string(message.substr(begin, end - begin));
+      if (parts_[i].kind != Kind::literal)
+        hit.captures[parts_[i].text] = std::string(message.substr(begin, end - begin));
     }
     return hit;
   }

@@ -1,8 +1,9 @@
-// A log signature: literal text and captures, matched in linear time. "{name:word}" takes a run without blanks,
-// "{name:int}" digits with an optional sign, "{name:shape}" a list of numbers in brackets, braces or parentheses (or
-// "1x2x3"), "{name:text}" anything on the line, also nothing. "{op=DIV|SUB}" takes one of the words. "{{" and "}}" are
-// braces. Case-sensitive; found anywhere in a record's message, but never in the middle of an identifier. Line ends and
-// tabs of the message count as blanks.
+// A log signature: literal text and captures, matched in linear time. "{name:word}" takes a run without
+// blanks,
+// "{name:int}" digits with an optional sign, "{name:shape}" a list of numbers in brackets, braces or
+// parentheses (or "1x2x3"), "{name:text}" anything on the line, also nothing. "{op=DIV|SUB}" takes one of the
+// words. "{{" and "}}" are braces. Case-sensitive; found anywhere in a record's message, but never in the
+// middle of an identifier. Line ends and tabs of the message count as blanks.
 #pragma once
 #include <map>
 #include <optional>
@@ -16,8 +17,8 @@ namespace md {
 
 class Signature {
  public:
-  /// Errors: unbalanced braces, unknown capture kind, a name used twice, captures without text between them, no literal
-  /// of at least 8 characters.
+  /// Errors: unbalanced braces, unknown capture kind, a name used twice, captures without text between them,
+  /// no literal of at least 8 characters.
   static Result<Signature> compile(std::string_view text);
   struct Hit {
     std::map<std::string, std::string, std::less<>> captures;

@@ -1,4 +1,5 @@
-// Many signatures at once: one pass finds the candidates by their longest literals, then only those are matched.
+// Many signatures at once: one pass finds the candidates by their longest literals, then only those are
+// matched.
 #pragma once
 #include <memory>
 #include <span>

@@ -16,7 +16,8 @@ void append_utf8(std::string& out, char32_t code) {
   } else if (code < 0x10000) {
     put(0xe0 | code >> 12), put(0x80 | (code >> 6 & 0x3f)), put(0x80 | (code & 0x3f));
   } else {
-    put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 0x3f)), put(0x80 | (code >> 6 & 0x3f)), put(0x80 | (code & 0x3f));
+    put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 0x3f)), put(0x80 | (code >> 6 & 0x3f)),
+        put(0x80 | (code & 0x3f));
   }
 }
 
@@ -89,11 +90,13 @@ Status decode_text(const std::string& path, Bytes bytes, DecodedText& result) {
   }
   const void* zero = result.text.empty() ? nullptr : std::memchr(result.text.data(), 0, result.text.size());
   if (zero == nullptr) return {};
-  std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(zero) - result.text.data()) + skipped;
+  std::size_t offset =
+      static_cast<std::size_t>(static_cast<const char*>(zero) - result.text.data()) + skipped;
   std::string where = fmt::format("offset {}", offset);
   if (!result.storage.empty()) where = fmt::format("character {} of its UTF-16 text", offset);
   return input_error(fmt::format(
-      "{}: zero byte at {}: this is a binary file, not a log; give the text that the failed step printed", path, where));
+      "{}: zero byte at {}: this is a binary file, not a log; give the text that the failed step printed",
+      path, where));
 }
 
 std::string valid_utf8(std::string_view text) {

@@ -15,25 +15,38 @@ std::string_view trim_left(std::string_view text) {
 }
 
 bool connects(std::string_view text) {
-  return starts(text, "The above exception was the direct cause") || starts(text, "During handling of the above exception");
+  return starts(text, "The above exception was the direct cause") ||
+         starts(text, "During handling of the above exception");
 }
 
 /// Lines behind a blank one that still belong to an exception's message.
 bool continues(std::string_view text) {
-  static constexpr std::string_view heads[] = {
-      "While executing",    "Original traceback", "Use tlparse",     "File \"",        "Set TORCH", "from user code",
-      "There are a few",    "==> Context",        "You can suppress", "This op was",    "Reason:",   "If you ",
-      "Operator torch._ops", "Summary:",         "-- "};
+  static constexpr std::string_view heads[] = {"While executing",
+                                               "Original traceback",
+                                               "Use tlparse",
+                                               "File \"",
+                                               "Set TORCH",
+                                               "from user code",
+                                               "There are a few",
+                                               "==> Context",
+                                               "You can suppress",
+                                               "This op was",
+                                               "Reason:",
+                                               "If you ",
+                                               "Operator torch._ops",
+                                               "Summary:",
+                                               "-- "};
   const std::string_view body = trim_left(text);
   if (body.size() < text.size()) return true;
   if (body.size() > 2 && body[0] >= '1' && body[0] <= '9' && body[1] == '.') return true;
-  return std::any_of(std::begin(heads), std::end(heads), [&](std::string_view head) { return starts(body, head); });
+  return std::any_of(std::begin(heads), std::end(heads),
+                     [&](std::string_view head) { return starts(body, head); });
 }
 
 /// What the shell or a test driver prints behind a failed program.
 bool ends_program(std::string_view text) {
-  return starts(text, "[exit status") || starts(text, "RESULT ") || starts(text, "$ ") || starts(text, "exit ") ||
-         starts(text, "Error: Process completed");
+  return starts(text, "[exit status") || starts(text, "RESULT ") || starts(text, "$ ") ||
+         starts(text, "exit ") || starts(text, "Error: Process completed");
 }
 
 bool is_marker(std::string_view text) {
@@ -42,7 +55,9 @@ bool is_marker(std::string_view text) {
 
 }  // namespace
 
-bool Traceback::begins(std::string_view text) { return starts(trim_left(text), "Traceback (most recent call last)"); }
+bool Traceback::begins(std::string_view text) {
+  return starts(trim_left(text), "Traceback (most recent call last)");
+}
 
 Traceback::Traceback(int line, std::string_view text, bool frames)
     : state_(frames ? State::frames : State::message), begin_(line), end_(line), main_(line) {
@@ -97,7 +112,8 @@ Traceback::Step Traceback::take_message(int line, std::string_view text, bool pr
   if (blanks_ > 0) exception_ += '\n';
   blanks_ = 0, end_ = line;
   // "SpecViolationError: " with its text on the next line reads better as one.
-  const bool bare = exception_.size() > 2 && exception_.find('\n') == std::string::npos && exception_.back() == ' ';
+  const bool bare =
+      exception_.size() > 2 && exception_.find('\n') == std::string::npos && exception_.back() == ' ';
   if (!bare) exception_ += '\n';
   exception_ += text;
   return Step::taken;

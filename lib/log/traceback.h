@@ -14,12 +14,13 @@ class Traceback {
     finished,  ///< it does not: the traceback ended before it
   };
   static bool begins(std::string_view text);
-  /// `frames`: true for a line "Traceback (most recent call last)", false for an exception line that stands alone.
+  /// `frames`: true for a line "Traceback (most recent call last)", false for an exception line that stands
+  /// alone.
   Traceback(int line, std::string_view text, bool frames);
   /// `prefixed`: the line starts with the head of another message.
   Step take(int line, std::string_view text, bool prefixed);
-  /// The final exception with what belongs to it, then a newline and the traceback before it (frames and causes), for
-  /// rules that look at files. `line_main` is the line of the final exception.
+  /// The final exception with what belongs to it, then a newline and the traceback before it (frames and
+  /// causes), for rules that look at files. `line_main` is the line of the final exception.
   Record record() const;
   /// First line of the final exception.
   std::string_view exception_head() const;
@@ -33,8 +34,8 @@ class Traceback {
   std::string exception_;  ///< final exception so far
   std::string tool_;       ///< by the innermost frame that tells one
   int begin_, end_, main_;
-  int blanks_ = 0;         ///< blank lines since the last line of the message
-  bool chained_ = false;   ///< a connector was seen: the next traceback continues this one
+  int blanks_ = 0;        ///< blank lines since the last line of the message
+  bool chained_ = false;  ///< a connector was seen: the next traceback continues this one
 };
 
 }  // namespace md

@@ -12,22 +12,48 @@ struct FileTool {
   std::string_view part, tool;
 };
 constexpr FileTool source_tools[] = {
-    {"delegate_webgpu.cc", "litert-gpu"},     {"delegate_opencl.cc", "litert-gpu"},  {"delegate_metal.mm", "litert-gpu"},
-    {"delegate_kernel", "litert-gpu"},        {"model_builder.cc", "litert-gpu"},    {"accelerator_registry.cc", "litert-gpu"},
-    {"npu_registry.cc", "litert-gpu"},        {"gpu_registry.cc", "litert-gpu"},     {"cpu_registry.cc", "litert-gpu"},
-    {"auto_registration.cc", "litert-gpu"},   {"compiler_plugin.cc", "litert-gpu"},  {"compiled_model.cc", "litert-gpu"},
-    {"litert_", "litert-gpu"},                {"gpu_environment.h", "litert-gpu"},   {"environment.cc", "litert-gpu"},
-    {"dispatch_delegate.cc", "litert-gpu"},   {"model.cc", "litert-gpu"},            {"method.cpp", "executorch"},
-    {"operator_registry.cpp", "executorch"},  {"program.cpp", "executorch"},         {"Backend.cpp", "executorch"},
-    {"XNNCompiler.cpp", "executorch"},        {"XNNExecutor.cpp", "executorch"},     {"onnx_importer", "opencv"},
+    {"delegate_webgpu.cc", "litert-gpu"},
+    {"delegate_opencl.cc", "litert-gpu"},
+    {"delegate_metal.mm", "litert-gpu"},
+    {"delegate_kernel", "litert-gpu"},
+    {"model_builder.cc", "litert-gpu"},
+    {"accelerator_registry.cc", "litert-gpu"},
+    {"npu_registry.cc", "litert-gpu"},
+    {"gpu_registry.cc", "litert-gpu"},
+    {"cpu_registry.cc", "litert-gpu"},
+    {"auto_registration.cc", "litert-gpu"},
+    {"compiler_plugin.cc", "litert-gpu"},
+    {"compiled_model.cc", "litert-gpu"},
+    {"litert_", "litert-gpu"},
+    {"gpu_environment.h", "litert-gpu"},
+    {"environment.cc", "litert-gpu"},
+    {"dispatch_delegate.cc", "litert-gpu"},
+    {"model.cc", "litert-gpu"},
+    {"method.cpp", "executorch"},
+    {"operator_registry.cpp", "executorch"},
+    {"program.cpp", "executorch"},
+    {"Backend.cpp", "executorch"},
+    {"XNNCompiler.cpp", "executorch"},
+    {"XNNExecutor.cpp", "executorch"},
+    {"onnx_importer", "opencv"},
     {"ModelImporter.cpp", "tensorrt"},
 };
 constexpr FileTool path_tools[] = {
-    {"litert_torch", "litert-torch"},   {"ai_edge_torch", "litert-torch"},   {"litert_converter", "litert-torch"},
-    {"torch_tensorrt", "torch-tensorrt"}, {"executorch", "executorch"},      {"coremltools", "coremltools"},
-    {"onnxruntime", "onnxruntime"},     {"onnxscript", "torch-onnx"},        {"torch/onnx", "torch-onnx"},
-    {"openvino", "openvino"},           {"ai_edge_litert", "litert-gpu"},    {"tensorrt", "tensorrt"},
-    {"tensorflow", "tensorflow"},       {"site-packages/onnx/", "onnx"},     {"torch/", "torch"},
+    {"litert_torch", "litert-torch"},
+    {"ai_edge_torch", "litert-torch"},
+    {"litert_converter", "litert-torch"},
+    {"torch_tensorrt", "torch-tensorrt"},
+    {"executorch", "executorch"},
+    {"coremltools", "coremltools"},
+    {"onnxruntime", "onnxruntime"},
+    {"onnxscript", "torch-onnx"},
+    {"torch/onnx", "torch-onnx"},
+    {"openvino", "openvino"},
+    {"ai_edge_litert", "litert-gpu"},
+    {"tensorrt", "tensorrt"},
+    {"tensorflow", "tensorflow"},
+    {"site-packages/onnx/", "onnx"},
+    {"torch/", "torch"},
 };
 
 template <std::size_t N>
@@ -43,7 +69,8 @@ bool digit(char c) { return c >= '0' && c <= '9'; }
 
 Weight judge_plain(std::string_view text, const Words& words) {
   // Partitioners say for each operator why they leave it; that is how a partial lowering succeeds.
-  if (starts(text, "[Vulkan Partitioner]") || starts(text, "[QNN Partitioner") || has(text, "Warning:")) return Weight::none;
+  if (starts(text, "[Vulkan Partitioner]") || starts(text, "[QNN Partitioner") || has(text, "Warning:"))
+    return Weight::none;
   if (words.trouble) return Weight::trouble;
   return words.hint ? Weight::hint : Weight::none;
 }
@@ -53,10 +80,13 @@ Weight judge_plain(std::string_view text, const Words& words) {
 Weight judge(const LogLine& line, const Words& words) {
   const std::string_view text = line.text;
   if (words.benign || words.detail) return Weight::none;
-  const bool quiet = line.level == LogLevel::verbose || line.level == LogLevel::info || line.level == LogLevel::warning;
-  const bool grave = starts(text, "GPU COMPATIBILITY WARNING") || starts(text, "Attempting to use a delegate that only supports static-sized");
+  const bool quiet =
+      line.level == LogLevel::verbose || line.level == LogLevel::info || line.level == LogLevel::warning;
+  const bool grave = starts(text, "GPU COMPATIBILITY WARNING") ||
+                     starts(text, "Attempting to use a delegate that only supports static-sized");
   if (quiet && !grave) return Weight::none;
-  if (line.logcat && tool_of(line, words).empty() && line.tag != "AndroidRuntime" && line.tag != "libc") return Weight::none;
+  if (line.logcat && tool_of(line, words).empty() && line.tag != "AndroidRuntime" && line.tag != "libc")
+    return Weight::none;
   if (has(text, "INVALID_ARGUMENT:")) return Weight::cause;
   if (words.echo) return Weight::echo;
   if (words.symptom) return Weight::symptom;
@@ -81,14 +111,15 @@ bool is_noise(std::string_view text) {
   LineCursor c(body);
   if (c.take('(') && c.digits(2, 3) && c.take(':') && c.digits(2, 2) && c.take(") [")) return true;
   const std::string_view tail = body.substr(body.size() - std::min<std::size_t>(body.size(), 40));
-  return has(tail, "it/s]") || has(tail, " ops/s]") || has(tail, " passes/s]") || starts(body, "\xe2\x94\x8c") ||
-         starts(body, "\xe2\x94\x9c") || starts(body, "\xe2\x94\x82") || starts(body, "section_start:") ||
-         starts(body, "section_end:");
+  return has(tail, "it/s]") || has(tail, " ops/s]") || has(tail, " passes/s]") ||
+         starts(body, "\xe2\x94\x8c") || starts(body, "\xe2\x94\x9c") || starts(body, "\xe2\x94\x82") ||
+         starts(body, "section_start:") || starts(body, "section_end:");
 }
 
 std::string_view tool_of(const LogLine& line, const Words& words) {
   if (line.logcat) {
-    if (line.tag == "tflite" || line.tag == "litert" || starts(line.tag, "TfLite") || starts(line.tag, "ml_drift"))
+    if (line.tag == "tflite" || line.tag == "litert" || starts(line.tag, "TfLite") ||
+        starts(line.tag, "ml_drift"))
       return "litert-gpu";
     if (line.tag == "ExecuTorch") return "executorch";
     if (line.tag == "onnxruntime") return line.tag;
@@ -104,7 +135,8 @@ std::string_view tool_of(const LogLine& line, const Words& words) {
     if (!by_path.empty()) return by_path;
   }
   // A line of the delegate's list that was copied without its header.
-  if (words.refusal && words.tool.empty() && operator_line(line.text) != std::string_view::npos) return "litert-gpu";
+  if (words.refusal && words.tool.empty() && operator_line(line.text) != std::string_view::npos)
+    return "litert-gpu";
   return words.tool;
 }
 
@@ -115,8 +147,9 @@ std::size_t operator_line(std::string_view text) {
   while (at < text.size() && (capital(text[at]) || digit(text[at]) || text[at] == '_')) ++at;
   if (at < 2 || at >= text.size() || !capital(text[0])) return std::string_view::npos;
   const std::string_view name = text.substr(0, at);
-  static constexpr std::string_view words[] = {"ERROR", "WARNING", "INFO", "VERBOSE", "FATAL", "DEBUG", "NOTE",
-                                               "RESULT", "TODO", "PASS", "FAIL", "PASSED", "FAILED", "OK", "HTTP", "URL"};
+  static constexpr std::string_view words[] = {"ERROR",  "WARNING", "INFO", "VERBOSE", "FATAL", "DEBUG",
+                                               "NOTE",   "RESULT",  "TODO", "PASS",    "FAIL",  "PASSED",
+                                               "FAILED", "OK",      "HTTP", "URL"};
   if (std::find(std::begin(words), std::end(words), name) != std::end(words)) return std::string_view::npos;
   if (text[at] == ' ' && (name == "CUSTOM" || name == "DELEGATE" || name == "STABLEHLO_COMPOSITE")) {
     const std::size_t colon = text.find(':', at);
@@ -135,12 +168,23 @@ bool exception_line(std::string_view text) {
   const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
   if (at < text.size() && text[at] != ':') return false;
   if (last.empty() || (!capital(last[0]) && last != "error")) return false;
-  static constexpr std::string_view endings[] = {"Error", "Exception", "Fail", "NotImplemented", "InvalidGraph", "error",
-                                                 "InvalidArgument", "InvalidProtobuf", "Unsupported", "KeyboardInterrupt",
-                                                 "NoSuchFile", "RuntimeErrorWithDiagnostic", "ErrorWithDiagnostic"};
+  static constexpr std::string_view endings[] = {"Error",
+                                                 "Exception",
+                                                 "Fail",
+                                                 "NotImplemented",
+                                                 "InvalidGraph",
+                                                 "error",
+                                                 "InvalidArgument",
+                                                 "InvalidProtobuf",
+                                                 "Unsupported",
+                                                 "KeyboardInterrupt",
+                                                 "NoSuchFile",
+                                                 "RuntimeErrorWithDiagnostic",
+                                                 "ErrorWithDiagnostic"};
   return std::any_of(std::begin(endings), std::end(endings), [&](std::string_view ending) {
     return last.size() >= ending.size() && last.substr(last.size() - ending.size()) == ending &&
-           (last.size() > ending.size() || dot != std::string_view::npos || capital(ending[0])) && last != "Error";
+           (last.size() > ending.size() || dot != std::string_view::npos || capital(ending[0])) &&
+           last != "Error";
   });
 }
 

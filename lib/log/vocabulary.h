@@ -1,5 +1,6 @@
-// What the texts of tools mean: which lines are noise of successful runs, which are the failure itself, which only report
-// that something failed before. Every entry was seen in a stored log, a public report or the tool's source.
+// What the texts of tools mean: which lines are noise of successful runs, which are the failure itself, which
+// only report that something failed before. Every entry was seen in a stored log, a public report or the
+// tool's source.
 #pragma once
 #include <string_view>
 
@@ -7,11 +8,13 @@
 
 namespace md {
 
-/// How much a record says about the cause. Of one load only the strongest class that occurs counts as the failure.
+/// How much a record says about the cause. Of one load only the strongest class that occurs counts as the
+/// failure.
 enum class Weight {
-  none,     ///< says nothing about a failure
-  hint,     ///< plain text with a word of trouble; counts only where nothing else does, in short logs or at the end
-  echo,     ///< an exit status
+  none,  ///< says nothing about a failure
+  hint,  ///< plain text with a word of trouble; counts only where nothing else does, in short logs or at the
+         ///< end
+  echo,  ///< an exit status
   trouble,  ///< plain text that reads like an error; counts only where nothing stronger does
   symptom,  ///< reports that something failed before ("Failed to compile model", crash reports)
   cause     ///< the failure itself
@@ -19,14 +22,14 @@ enum class Weight {
 
 /// What one pass over a text finds.
 struct Words {
-  bool benign = false;       ///< successful runs print it too
-  bool detail = false;       ///< a detail that the delegate prints while it looks at a node
+  bool benign = false;  ///< successful runs print it too
+  bool detail = false;  ///< a detail that the delegate prints while it looks at a node
   bool symptom = false, cause = false, trouble = false, hint = false, echo = false;
   bool refusal = false;      ///< a phrase of the GPU delegate's reasons
   bool begins_load = false;  ///< a new model load begins behind this line
   bool delegate_header = false, delegate_count = false;
-  bool versions = false;     ///< the name of a package whose version may follow
-  std::string_view tool;     ///< the tool whose name is in the text
+  bool versions = false;  ///< the name of a package whose version may follow
+  std::string_view tool;  ///< the tool whose name is in the text
 };
 Words find_words(std::string_view text);
 
@@ -40,8 +43,8 @@ std::string_view tool_of(const LogLine& line, const Words& words);
 /// The tool that a Python file belongs to, by its path; "" when unknown.
 std::string_view tool_of_path(std::string_view path);
 
-/// "RESHAPE: Tensor dimensions must be less than 5. x", "CUSTOM Foo: Foo": NAME in capitals, an optional word, a colon.
-/// Gives the position behind the colon, or npos.
+/// "RESHAPE: Tensor dimensions must be less than 5. x", "CUSTOM Foo: Foo": NAME in capitals, an optional
+/// word, a colon. Gives the position behind the colon, or npos.
 std::size_t operator_line(std::string_view text);
 /// "RuntimeError: text", "torch.onnx.errors.UnsupportedOperatorError: text", "AssertionError".
 bool exception_line(std::string_view text);

@@ -33,7 +33,8 @@ const std::string& DelegateView::name(ValueId id) const {
 }
 
 bool DelegateView::is_half_constant_dequantize(const Node& node) const {
-  if (node.op != "DEQUANTIZE" || node.inputs.size() != 1 || node.outputs.size() != 1 || node.inputs[0] < 0) return false;
+  if (node.op != "DEQUANTIZE" || node.inputs.size() != 1 || node.outputs.size() != 1 || node.inputs[0] < 0)
+    return false;
   const Value& value = graph_.value(node.inputs[0]);
   return value.dtype == DType::f16 && value.is_constant();
 }
@@ -75,9 +76,9 @@ int CheckContext::constant_inputs() const {
 CheckFunction find_check(std::string_view name) {
   static const std::map<std::string_view, CheckFunction> table = [] {
     std::map<std::string_view, CheckFunction> all;
-    for (const auto* group : {&count_checks(), &shape_checks(), &constant_checks(), &type_checks(), &attribute_checks(),
-                              &elementwise_checks(), &slicing_checks(), &convolution_checks(), &composite_checks(),
-                              &kernel_checks()})
+    for (const auto* group : {&count_checks(), &shape_checks(), &constant_checks(), &type_checks(),
+                              &attribute_checks(), &elementwise_checks(), &slicing_checks(),
+                              &convolution_checks(), &composite_checks(), &kernel_checks()})
       for (const CheckEntry& entry : *group) {
         [[maybe_unused]] const bool fresh = all.emplace(entry.name, entry.function).second;
         assert(fresh);
@@ -90,34 +91,59 @@ CheckFunction find_check(std::string_view name) {
 
 std::string_view runtime_type_name(DType type) {
   switch (type) {
-    case DType::f16: return "FLOAT16";
-    case DType::bf16: return "BFLOAT16";
-    case DType::f32: return "FLOAT32";
-    case DType::f64: return "FLOAT64";
-    case DType::i2: return "INT2";
-    case DType::i4: return "INT4";
-    case DType::i8: return "INT8";
-    case DType::i16: return "INT16";
-    case DType::i32: return "INT32";
-    case DType::i64: return "INT64";
-    case DType::u4: return "UINT4";
-    case DType::u8: return "UINT8";
-    case DType::u16: return "UINT16";
-    case DType::u32: return "UINT32";
-    case DType::u64: return "UINT64";
-    case DType::boolean: return "BOOL";
-    case DType::c64: return "COMPLEX64";
-    case DType::c128: return "COMPLEX128";
-    case DType::f8e4m3fn: return "FLOAT8E4M3FN";
-    case DType::f8e5m2: return "FLOAT8E5M2";
-    case DType::string: return "STRING";
-    case DType::resource: return "RESOURCE";
-    case DType::variant: return "VARIANT";
-    default: return "NOTYPE";
+    case DType::f16:
+      return "FLOAT16";
+    case DType::bf16:
+      return "BFLOAT16";
+    case DType::f32:
+      return "FLOAT32";
+    case DType::f64:
+      return "FLOAT64";
+    case DType::i2:
+      return "INT2";
+    case DType::i4:
+      return "INT4";
+    case DType::i8:
+      return "INT8";
+    case DType::i16:
+      return "INT16";
+    case DType::i32:
+      return "INT32";
+    case DType::i64:
+      return "INT64";
+    case DType::u4:
+      return "UINT4";
+    case DType::u8:
+      return "UINT8";
+    case DType::u16:
+      return "UINT16";
+    case DType::u32:
+      return "UINT32";
+    case DType::u64:
+      return "UINT64";
+    case DType::boolean:
+      return "BOOL";
+    case DType::c64:
+      return "COMPLEX64";
+    case DType::c128:
+      return "COMPLEX128";
+    case DType::f8e4m3fn:
+      return "FLOAT8E4M3FN";
+    case DType::f8e5m2:
+      return "FLOAT8E5M2";
+    case DType::string:
+      return "STRING";
+    case DType::resource:
+      return "RESOURCE";
+    case DType::variant:
+      return "VARIANT";
+    default:
+      return "NOTYPE";
   }
 }
 
-std::string filled(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values) {
+std::string filled(std::string_view text,
+                   const std::vector<std::pair<std::string_view, std::string>>& values) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t close = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
@@ -139,11 +165,16 @@ std::string Bhwc::text() const { return fmt::format("{{bhwc, {{{}, {}, {}, {}}}}
 Bhwc bhwc(const Shape& shape) {
   const auto dim = [&](std::size_t axis) { return shape[axis] < 0 ? std::int64_t{1} : shape[axis]; };
   switch (shape.size()) {
-    case 0: return {};
-    case 1: return {dim(0), 1, 1, 1};
-    case 2: return {dim(0), 1, 1, dim(1)};
-    case 3: return {dim(0), 1, dim(1), dim(2)};
-    default: return {dim(0), dim(1), dim(2), dim(3)};
+    case 0:
+      return {};
+    case 1:
+      return {dim(0), 1, 1, 1};
+    case 2:
+      return {dim(0), 1, 1, dim(1)};
+    case 3:
+      return {dim(0), 1, dim(1), dim(2)};
+    default:
+      return {dim(0), dim(1), dim(2), dim(3)};
   }
 }
 

@@ -1,6 +1,6 @@
-// One check of a constraint table: what a delegate looks at on a node, and what it says when it does not like it.
-// The tables (rules/targets/*.json) list for each operator its checks in the runtime's own order; here are the few
-// primitives that they are made of.
+// One check of a constraint table: what a delegate looks at on a node, and what it says when it does not like
+// it. The tables (rules/targets/*.json) list for each operator its checks in the runtime's own order; here
+// are the few primitives that they are made of.
 #pragma once
 #include <map>
 #include <optional>
@@ -27,8 +27,8 @@ struct CheckSpec {
 };
 
 struct Fault {
-  std::string text;          ///< behind "OP: "
-  ValueId value = none_id;   ///< the tensor that the text names
+  std::string text;         ///< behind "OP: "
+  ValueId value = none_id;  ///< the tensor that the text names
 };
 
 /// A graph as the delegate sees it: constants behind a DEQUANTIZE of fp16 are read directly.
@@ -41,7 +41,8 @@ class DelegateView {
   const std::string& name(ValueId id) const;
   /// The value that a node's operand stands for; none_id for an absent operand or one beyond the list.
   ValueId operand(const Node& node, std::size_t index) const;
-  /// DEQUANTIZE of a constant fp16 tensor: the delegate leaves it out without a reason and reads the constant itself.
+  /// DEQUANTIZE of a constant fp16 tensor: the delegate leaves it out without a reason and reads the constant
+  /// itself.
   bool is_half_constant_dequantize(const Node& node) const;
 
  private:
@@ -89,10 +90,11 @@ CheckFunction find_check(std::string_view name);
 /// "INT64", "FLOAT32": the runtime's names of element types.
 std::string_view runtime_type_name(DType type);
 /// Replaces "{key}" in a message template.
-std::string filled(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values);
+std::string filled(std::string_view text,
+                   const std::vector<std::pair<std::string_view, std::string>>& values);
 
-/// The delegate's four axes (batch, height, width, channels) of a tensor of rank 0 to 4: rank 1 is the batch, rank 2
-/// batch and channels, rank 3 batch, width and channels. Higher ranks keep their first four axes.
+/// The delegate's four axes (batch, height, width, channels) of a tensor of rank 0 to 4: rank 1 is the batch,
+/// rank 2 batch and channels, rank 3 batch, width and channels. Higher ranks keep their first four axes.
 struct Bhwc {
   std::int64_t b = 1, h = 1, w = 1, c = 1;
   bool operator==(const Bhwc&) const = default;

@@ -11,19 +11,24 @@ namespace {
 
 using Result_ = std::optional<Fault>;
 
-/// Attribute "name" equals "is" (a number, or a flag as 0 and 1), with "not" differs from it; else "text" with {got}.
+/// Attribute "name" equals "is" (a number, or a flag as 0 and 1), with "not" differs from it; else "text"
+/// with {got}.
 Result_ attribute_is(const CheckContext& c, const CheckSpec& spec) {
   const AttrValue* value = c.node.attrs.find(spec.text("name"));
-  const double got = value && std::holds_alternative<double>(*value)
-                         ? std::get<double>(*value)
-                         : static_cast<double>(c.node.attrs.integer(spec.text("name"), spec.parameters.integer("default")));
+  const double got =
+      value && std::holds_alternative<double>(*value)
+          ? std::get<double>(*value)
+          : static_cast<double>(c.node.attrs.integer(spec.text("name"), spec.parameters.integer("default")));
   if ((got == spec.parameters.number("is")) != spec.parameters.flag("not")) return {};
-  return Fault{filled(spec.text("text"), {{"got", fmt::format("{}", static_cast<std::int64_t>(got))}}), none_id};
+  return Fault{filled(spec.text("text"), {{"got", fmt::format("{}", static_cast<std::int64_t>(got))}}),
+               none_id};
 }
 
-/// Both attributes of a pair are at least 1: strides, kernel sizes, dilations ("what" names them in the text).
+/// Both attributes of a pair are at least 1: strides, kernel sizes, dilations ("what" names them in the
+/// text).
 Result_ positive_pair(const CheckContext& c, const CheckSpec& spec) {
-  const std::int64_t h = c.node.attrs.integer(spec.text("height"), 1), w = c.node.attrs.integer(spec.text("width"), 1);
+  const std::int64_t h = c.node.attrs.integer(spec.text("height"), 1),
+                     w = c.node.attrs.integer(spec.text("width"), 1);
   if (h > 0 && w > 0) return {};
   const std::string what = spec.text("what");
   return Fault{fmt::format("Incorrect {0} values: {0}_height = {1}, {0}_width = {2}", what, h, w), none_id};
@@ -34,7 +39,9 @@ Result_ fused_activation(const CheckContext& c, const CheckSpec& spec) {
   // The schema's SIGN_BIT is 5; the runtime's own numbering is the same up to there.
   const std::int64_t got = c.node.attrs.integer("fused_activation_function");
   if (got >= 0 && got <= 4) return {};
-  return Fault{filled(spec.text("text", "Unsupported fused activation: {got}"), {{"got", fmt::format("{}", got)}}), none_id};
+  return Fault{
+      filled(spec.text("text", "Unsupported fused activation: {got}"), {{"got", fmt::format("{}", got)}}),
+      none_id};
 }
 
 /// Two flags that exclude each other.
@@ -67,7 +74,8 @@ Result_ one_hot_dimensions(const CheckContext& c, const CheckSpec& spec) {
     return Fault{"OneHot indices channel dimension must be 1.", none_id};
   if (spec.parameters.flag("channels")) return {};
   for (std::size_t i = indices->rank() > 3 ? 1 : 0; i + 1 < indices->shape.size(); ++i)
-    if (indices->shape[i] != 1) return Fault{filled(spec.text("text"), {{"got", fmt::format("{}", i)}}), none_id};
+    if (indices->shape[i] != 1)
+      return Fault{filled(spec.text("text"), {{"got", fmt::format("{}", i)}}), none_id};
   return {};
 }
 

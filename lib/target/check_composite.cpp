@@ -34,7 +34,8 @@ Result_ broadcast_in_dim(const CheckContext& c, const CheckSpec&) {
 Result_ clamp_shapes(const CheckContext& c, const CheckSpec&) {
   const Value *low = c.input(0), *input = c.input(1), *high = c.input(2);
   if (!low || !input || !high) return {};
-  if (low->dtype != input->dtype || input->dtype != high->dtype) return Fault{"Clamp tensors must all be the same type", none_id};
+  if (low->dtype != input->dtype || input->dtype != high->dtype)
+    return Fault{"Clamp tensors must all be the same type", none_id};
   if (low->shape != input->shape && elements(low->shape) != 1)
     return Fault{"Min tensor must be the same shape as the input, or a scalar", none_id};
   if (high->shape != input->shape && elements(high->shape) != 1)
@@ -42,8 +43,8 @@ Result_ clamp_shapes(const CheckContext& c, const CheckSpec&) {
   return {};
 }
 
-/// Norms: scale and bias have one value a channel. `layout`: channels as the delegate lays the input out (a rank-1 input
-/// has one), else the last dimension.
+/// Norms: scale and bias have one value a channel. `layout`: channels as the delegate lays the input out (a
+/// rank-1 input has one), else the last dimension.
 Result_ norm_vectors(const CheckContext& c, const CheckSpec& spec) {
   const Value* input = c.input(0);
   if (!input || input->shape.empty()) return {};
@@ -51,23 +52,31 @@ Result_ norm_vectors(const CheckContext& c, const CheckSpec& spec) {
   for (std::size_t i = 1; i <= 2; ++i) {
     const Value* vector = c.input(i);
     if (!vector || vector->shape.empty() || vector->shape.back() == channels) continue;
-    return Fault{fmt::format("{} tensor channels don't match input tensor channels.", i == 1 ? "Scale" : "Bias"), none_id};
+    return Fault{
+        fmt::format("{} tensor channels don't match input tensor channels.", i == 1 ? "Scale" : "Bias"),
+        none_id};
   }
   return {};
 }
 
-/// LSTM: the two kernels' operands and activations (TANH is 4, the runtime's SIGMOID has no number in the schema).
+/// LSTM: the two kernels' operands and activations (TANH is 4, the runtime's SIGMOID has no number in the
+/// schema).
 Result_ lstm(const CheckContext& c, const CheckSpec&) {
   const std::int64_t activation = c.node.attrs.integer("fused_activation_function");
   if (c.node.attrs.integer("kernel_type") == 0) {
     if (c.input_count() != 20 && c.input_count() != 24)
-      return Fault{fmt::format("Expected 20 or 24 input tensors, but node has {} input(s).", c.input_count()), none_id};
+      return Fault{fmt::format("Expected 20 or 24 input tensors, but node has {} input(s).", c.input_count()),
+                   none_id};
     if (c.node.outputs.size() != 1)
-      return Fault{fmt::format("Expected 1 output tensor, but node has {} output(s).", c.node.outputs.size()), none_id};
-    if (activation != 4) return Fault{fmt::format("Only sigmoid or tanh activation is supported, but node has {}", activation), none_id};
+      return Fault{fmt::format("Expected 1 output tensor, but node has {} output(s).", c.node.outputs.size()),
+                   none_id};
+    if (activation != 4)
+      return Fault{fmt::format("Only sigmoid or tanh activation is supported, but node has {}", activation),
+                   none_id};
     return {};
   }
-  if (activation != 4) return Fault{fmt::format("Only TANH activation is supported. but node has {}", activation), none_id};
+  if (activation != 4)
+    return Fault{fmt::format("Only TANH activation is supported. but node has {}", activation), none_id};
   if (c.node.attrs.number("cell_clip") != 0) return Fault{"cell_clip is not supported.", none_id};
   if (c.node.attrs.number("proj_clip") != 0) return Fault{"proj_clip is not supported.", none_id};
   return {};
@@ -79,13 +88,20 @@ Result_ attention_shapes(const CheckContext& c, const CheckSpec&) {
   if (!q || !k || !v) return {};
   const Bhwc qs = bhwc(q->shape), ks = bhwc(k->shape), vs = bhwc(v->shape);
   if (qs.c != ks.c || qs.c != vs.c)
-    return Fault{fmt::format("Q, K and V tensors' channels must match, but they are: Q.c = {}, K.c = {}, and V.c = {}.", qs.c, ks.c, vs.c), none_id};
+    return Fault{
+        fmt::format(
+            "Q, K and V tensors' channels must match, but they are: Q.c = {}, K.c = {}, and V.c = {}.", qs.c,
+            ks.c, vs.c),
+        none_id};
   if (ks != vs)
-    return Fault{fmt::format("K and V tensors' shapes must identical, but they are: K = {}, V = {}.", ks.text(), vs.text()), none_id};
-  if (mask && bhwc(mask->shape).c != ks.h)
-    return Fault{fmt::format("K tensor's height must match Mask tensor's channels, but they are: K = {}, Mask = {}.", ks.text(),
-                             bhwc(mask->shape).text()),
+    return Fault{fmt::format("K and V tensors' shapes must identical, but they are: K = {}, V = {}.",
+                             ks.text(), vs.text()),
                  none_id};
+  if (mask && bhwc(mask->shape).c != ks.h)
+    return Fault{
+        fmt::format("K tensor's height must match Mask tensor's channels, but they are: K = {}, Mask = {}.",
+                    ks.text(), bhwc(mask->shape).text()),
+        none_id};
   return {};
 }
 
@@ -93,10 +109,8 @@ Result_ attention_shapes(const CheckContext& c, const CheckSpec&) {
 
 const std::vector<CheckEntry>& composite_checks() {
   static const std::vector<CheckEntry> checks = {
-      {"broadcast in dim", broadcast_in_dim},
-      {"clamp shapes", clamp_shapes},
-      {"norm vectors", norm_vectors},
-      {"lstm", lstm},
+      {"broadcast in dim", broadcast_in_dim}, {"clamp shapes", clamp_shapes},
+      {"norm vectors", norm_vectors},         {"lstm", lstm},
       {"attention shapes", attention_shapes},
   };
   return checks;

@@ -27,9 +27,12 @@ Result_ depthwise_shapes(const CheckContext& c, const CheckSpec&) {
 Result_ convolution_operands(const CheckContext& c, const CheckSpec& spec) {
   const int runtime = c.runtime_inputs();
   if (runtime > 2 || runtime < spec.parameters.integer("low", 1))
-    return Fault{fmt::format("Expected 1 or 2 input tensor(s), but node has {} runtime inputs.", runtime), none_id};
+    return Fault{fmt::format("Expected 1 or 2 input tensor(s), but node has {} runtime inputs.", runtime),
+                 none_id};
   if (c.node.outputs.size() != 1)
-    return Fault{fmt::format("Expected 1 output tensor(s), but node has {} runtime outputs.", c.node.outputs.size()), none_id};
+    return Fault{
+        fmt::format("Expected 1 output tensor(s), but node has {} runtime outputs.", c.node.outputs.size()),
+        none_id};
   if (runtime == 1 && c.input_count() < 2)
     return Fault{fmt::format("Requested index goes beyond array size: 1 vs {}", c.input_count()), none_id};
   return {};
@@ -42,7 +45,8 @@ Result_ matmul_operands(const CheckContext& c, const CheckSpec&) {
   if (runtime == 0) return Fault{"Not supported batched mat mul case: too many inputs", none_id};
   if (!c.is_constant(1)) return Fault{"Not supported batched mat mul case: non-constant tensor", none_id};
   const int rank = c.input(1)->rank();
-  if (rank < 2 || rank > 4) return Fault{"Not supported batched mat mul case: second input has unsupported rank", none_id};
+  if (rank < 2 || rank > 4)
+    return Fault{"Not supported batched mat mul case: second input has unsupported rank", none_id};
   return {};
 }
 
@@ -53,9 +57,14 @@ Result_ dequantize(const CheckContext& c, const CheckSpec& spec) {
   const bool quantized = input->quantization && !input->quantization->scale.empty();
   if (input->is_constant()) {
     if (input->rank() >= 2 && input->rank() <= 4) return {};
-    return Fault{fmt::format("Unsupported dims for tensor: {} Got dims:{}", c.view.name(c.input_id(0)), input->rank()), c.input_id(0)};
+    return Fault{
+        fmt::format("Unsupported dims for tensor: {} Got dims:{}", c.view.name(c.input_id(0)), input->rank()),
+        c.input_id(0)};
   }
-  if (!quantized) return spec.parameters.flag("densify") ? Result_(Fault{"Dequantize for Densify is not supported", none_id}) : Result_();
+  if (!quantized)
+    return spec.parameters.flag("densify")
+               ? Result_(Fault{"Dequantize for Densify is not supported", none_id})
+               : Result_();
   if (input->quantization->scale.size() > 1) return Fault{"Unsupported quantization scale size", none_id};
   return {};
 }
@@ -66,8 +75,10 @@ Result_ embedding(const CheckContext& c, const CheckSpec&) {
   if (!ids || !table || !out) return {};
   const bool quantized = table->quantization && !table->quantization->scale.empty();
   const bool integer = table->dtype == DType::i8 || table->dtype == DType::i4 || table->dtype == DType::i2;
-  if (!quantized && table->dtype != DType::f32) return Fault{"EMBEDDING_LOOKUP: Empty quantization params.", none_id};
-  if (!integer && table->dtype != DType::f32) return Fault{"EMBEDDING_LOOKUP: Unsupported weights type.", none_id};
+  if (!quantized && table->dtype != DType::f32)
+    return Fault{"EMBEDDING_LOOKUP: Empty quantization params.", none_id};
+  if (!integer && table->dtype != DType::f32)
+    return Fault{"EMBEDDING_LOOKUP: Unsupported weights type.", none_id};
   return {};
 }
 
@@ -75,18 +86,24 @@ Result_ embedding_shapes(const CheckContext& c, const CheckSpec&) {
   const Value *ids = c.input(0), *table = c.input(1), *out = c.output(0);
   if (!ids || !table || !out) return {};
   if (ids->rank() != 1) return Fault{fmt::format("Expected 1D, but got {}D input #0.", ids->rank()), none_id};
-  if (table->rank() < 2) return Fault{fmt::format("Expected > 1D, but got {}D input #1.", table->rank()), none_id};
-  if (table->rank() != out->rank()) return Fault{fmt::format("Expected {}, but got {} for output.", table->rank(), out->rank()), none_id};
+  if (table->rank() < 2)
+    return Fault{fmt::format("Expected > 1D, but got {}D input #1.", table->rank()), none_id};
+  if (table->rank() != out->rank())
+    return Fault{fmt::format("Expected {}, but got {} for output.", table->rank(), out->rank()), none_id};
   for (std::size_t i = 1; i < out->shape.size(); ++i)
     if (table->shape[i] != out->shape[i])
-      return Fault{fmt::format("Expected {}, but got {} for output.dim[{}].", table->shape[i], out->shape[i], i), none_id};
+      return Fault{
+          fmt::format("Expected {}, but got {} for output.dim[{}].", table->shape[i], out->shape[i], i),
+          none_id};
   return {};
 }
 
 /// The weights of FULLY_CONNECTED are in the plain layout.
 Result_ fully_connected_weights(const CheckContext& c, const CheckSpec& spec) {
   if (c.node.attrs.integer("weights_format") == 0) return {};
-  return Fault{filled(spec.text("text"), {{"got", fmt::format("{}", c.node.attrs.integer("weights_format"))}}), none_id};
+  return Fault{
+      filled(spec.text("text"), {{"got", fmt::format("{}", c.node.attrs.integer("weights_format"))}}),
+      none_id};
 }
 
 }  // namespace

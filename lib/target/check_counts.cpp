@@ -27,15 +27,18 @@ Result_ inputs(const CheckContext& c, const CheckSpec& spec) {
   const std::int64_t low = spec.parameters.integer("low", spec.parameters.integer("count", 0));
   const std::int64_t high = spec.parameters.integer("high", spec.parameters.integer("count", got));
   if (got >= low && got <= high) return {};
-  return Fault{filled(spec.text("text"), {{"got", number(got)}, {"outputs", number(std::ssize(c.node.outputs))}}), none_id};
+  return Fault{
+      filled(spec.text("text"), {{"got", number(got)}, {"outputs", number(std::ssize(c.node.outputs))}}),
+      none_id};
 }
 
 Result_ outputs(const CheckContext& c, const CheckSpec& spec) {
   const std::int64_t count = spec.parameters.integer("count", 1), got = std::ssize(c.node.outputs);
   if (got == count) return {};
-  return Fault{filled(spec.text("text", "Expected {count} output tensor(s), but node has {got} output(s)."),
-                      {{"count", number(count)}, {"got", number(got)}, {"inputs", number(std::ssize(c.node.inputs))}}),
-               none_id};
+  return Fault{
+      filled(spec.text("text", "Expected {count} output tensor(s), but node has {got} output(s)."),
+             {{"count", number(count)}, {"got", number(got)}, {"inputs", number(std::ssize(c.node.inputs))}}),
+      none_id};
 }
 
 Result_ runtime_inputs(const CheckContext& c, const CheckSpec& spec) {
@@ -43,19 +46,23 @@ Result_ runtime_inputs(const CheckContext& c, const CheckSpec& spec) {
   const std::int64_t low = spec.parameters.integer("low", spec.parameters.integer("count", 0));
   const std::int64_t high = spec.parameters.integer("high", spec.parameters.integer("count", got));
   if (got >= low && got <= high) return {};
-  return Fault{filled(spec.text("text", "Expected {count} runtime input tensor(s), but node has {got} runtime input(s)."),
-                      {{"count", number(low)}, {"got", number(got)}}),
-               none_id};
+  return Fault{
+      filled(
+          spec.text("text", "Expected {count} runtime input tensor(s), but node has {got} runtime input(s)."),
+          {{"count", number(low)}, {"got", number(got)}}),
+      none_id};
 }
 
-/// `absent`: an optional operand that is left out counts as a constant. `unless_runtime`: that many runtime operands are
-/// taken too.
+/// `absent`: an optional operand that is left out counts as a constant. `unless_runtime`: that many runtime
+/// operands are taken too.
 Result_ constant_inputs(const CheckContext& c, const CheckSpec& spec) {
   if (c.runtime_inputs() == spec.parameters.integer("unless_runtime", -1)) return {};
   const std::int64_t count = spec.parameters.integer("count");
-  const std::int64_t got = spec.parameters.flag("absent") ? std::ssize(c.node.inputs) - c.runtime_inputs() : c.constant_inputs();
+  const std::int64_t got =
+      spec.parameters.flag("absent") ? std::ssize(c.node.inputs) - c.runtime_inputs() : c.constant_inputs();
   if (got == count) return {};
-  return Fault{fmt::format("Expected {} const input tensor(s), but node has {} const input(s).", count, got), none_id};
+  return Fault{fmt::format("Expected {} const input tensor(s), but node has {} const input(s).", count, got),
+               none_id};
 }
 
 /// Two runtime operands, or one and a constant.

@@ -30,7 +30,8 @@ bool broadcastable_classic(const Shape& longer, const Shape& shorter) {
   if (longer.size() != 4) return false;
   if (shorter.size() == 3) return longer[0] == 1;
   if (shorter.size() != 2) return false;
-  return (longer[0] == 1 && shorter[0] == 1 && shorter[1] == 1) || (longer[0] == shorter[0] && longer[3] == shorter[1]);
+  return (longer[0] == 1 && shorter[0] == 1 && shorter[1] == 1) ||
+         (longer[0] == shorter[0] && longer[3] == shorter[1]);
 }
 
 /// ADD and MUL of different ranks, both above 1.
@@ -39,8 +40,12 @@ Result_ broadcast(const CheckContext& c, const CheckSpec& spec) {
   if (!a || !b || a->rank() <= 1 || b->rank() <= 1 || a->rank() == b->rank()) return {};
   const bool first_longer = a->rank() > b->rank();
   const Shape &longer = first_longer ? a->shape : b->shape, &shorter = first_longer ? b->shape : a->shape;
-  if (spec.parameters.flag("classic") ? broadcastable_classic(longer, shorter) : broadcastable(longer, shorter)) return {};
-  return Fault{fmt::format("Doesn't support broadcasting - input0: [{}], input1: [{}]", list(a->shape), list(b->shape)), none_id};
+  if (spec.parameters.flag("classic") ? broadcastable_classic(longer, shorter)
+                                      : broadcastable(longer, shorter))
+    return {};
+  return Fault{fmt::format("Doesn't support broadcasting - input0: [{}], input1: [{}]", list(a->shape),
+                           list(b->shape)),
+               none_id};
 }
 
 /// Two runtime operands of different ranks: they must broadcast, and neither may be a scalar or above rank 4.
@@ -53,7 +58,8 @@ Result_ runtime_broadcast(const CheckContext& c, const CheckSpec& spec) {
   if (c.output(0)) values.emplace_back(c.output(0), c.node.outputs[0]);
   for (const auto& [value, id] : values)
     if (value->rank() < 1 || value->rank() > 4)
-      return Fault{fmt::format("Tensor \"{}\" has bad input dims size: {}.", c.view.name(id), value->rank()), id};
+      return Fault{fmt::format("Tensor \"{}\" has bad input dims size: {}.", c.view.name(id), value->rank()),
+                   id};
   return {};
 }
 
@@ -63,8 +69,8 @@ bool reads_as_float(const Value& value) {
   return value.dtype == DType::f32 || value.dtype == DType::f16 || (quantized && byte);
 }
 
-/// One constant operand: a single element of a float or INT32 type, a row of channels, or rank 4 at most. Constants of
-/// other integer types pass when they hold more than one element.
+/// One constant operand: a single element of a float or INT32 type, a row of channels, or rank 4 at most.
+/// Constants of other integer types pass when they hold more than one element.
 Result_ constant_operand(const CheckContext& c, const CheckSpec& spec) {
   if (c.input_count() != 2 || c.runtime_inputs() != 1) return {};
   const Value *a = c.input(0), *b = c.input(1);
@@ -73,9 +79,11 @@ Result_ constant_operand(const CheckContext& c, const CheckSpec& spec) {
   const Fault fault{spec.text("text", "Can't parse inputs with const tensors."), none_id};
   if (!constant.is_constant()) return {};
   if (constant.sparsity) return fault;
-  if (elements(constant.shape) == 1) return reads_as_float(constant) || constant.dtype == DType::i32 ? Result_() : fault;
+  if (elements(constant.shape) == 1)
+    return reads_as_float(constant) || constant.dtype == DType::i32 ? Result_() : fault;
   if (!reads_as_float(constant)) return {};
-  const bool linear = std::all_of(constant.shape.begin(), constant.shape.end() - 1, [](std::int64_t d) { return d == 1; });
+  const bool linear =
+      std::all_of(constant.shape.begin(), constant.shape.end() - 1, [](std::int64_t d) { return d == 1; });
   if (linear || constant.rank() < 5) return {};
   return fault;
 }
@@ -85,7 +93,8 @@ Result_ select(const CheckContext& c, const CheckSpec& spec) {
   const Fault fault{spec.text("text"), none_id};
   const Value *condition = c.input(0), *then = c.input(1), *otherwise = c.input(2), *out = c.output(0);
   if (!condition || !then || !otherwise || !out) return {};
-  if (condition->dtype != DType::boolean && condition->dtype != DType::f16 && condition->dtype != DType::f32) return fault;
+  if (condition->dtype != DType::boolean && condition->dtype != DType::f16 && condition->dtype != DType::f32)
+    return fault;
   if (spec.parameters.flag("condition_broadcasts")) {
     if (condition->rank() > out->rank()) return fault;
     const std::size_t offset = out->shape.size() - condition->shape.size();
@@ -98,9 +107,13 @@ Result_ select(const CheckContext& c, const CheckSpec& spec) {
     const bool constant = branch->is_constant();
     if (branch->rank() != 2) continue;
     if (spec.parameters.flag("runtime_rank_2") && !constant)
-      return Fault{branch == then ? "2-D if tensor only supported if constant." : "2-D else tensor only supported if constant.", none_id};
+      return Fault{branch == then ? "2-D if tensor only supported if constant."
+                                  : "2-D else tensor only supported if constant.",
+                   none_id};
     if (spec.parameters.flag("constant_rank_2") && constant)
-      return Fault{branch == then ? "2-D if tensor only supported if constant." : "2-D else tensor only supported if constant.", none_id};
+      return Fault{branch == then ? "2-D if tensor only supported if constant."
+                                  : "2-D else tensor only supported if constant.",
+                   none_id};
   }
   return {};
 }
@@ -122,9 +135,12 @@ Result_ read_by_one_float_operator(const CheckContext& c, const CheckSpec&) {
 Result_ one_bool_consumer(const CheckContext& c, const CheckSpec&) {
   const Graph& graph = c.view.graph();
   const Value *in = c.input(0), *out = c.output(0);
-  if (!in || !out || in->dtype != DType::boolean || (out->dtype != DType::f16 && out->dtype != DType::f32)) return {};
-  if (graph.producer(c.node.inputs[0]) < 0 || graph.uses(c.node.inputs[0]).size() != 1) return Fault{"Not supported cast case", none_id};
-  if (graph.uses(c.node.outputs[0]).size() != 1) return Fault{"Cast from bool not supported for outputs", none_id};
+  if (!in || !out || in->dtype != DType::boolean || (out->dtype != DType::f16 && out->dtype != DType::f32))
+    return {};
+  if (graph.producer(c.node.inputs[0]) < 0 || graph.uses(c.node.inputs[0]).size() != 1)
+    return Fault{"Not supported cast case", none_id};
+  if (graph.uses(c.node.outputs[0]).size() != 1)
+    return Fault{"Cast from bool not supported for outputs", none_id};
   return {};
 }
 

@@ -1,5 +1,5 @@
-// What no check of the delegate catches: kernels that fail to build (INVALID_ARGUMENT) and aborts of the process. All of
-// it was found by running models; where the runtime dies without a word, the text says so.
+// What no check of the delegate catches: kernels that fail to build (INVALID_ARGUMENT) and aborts of the
+// process. All of it was found by running models; where the runtime dies without a word, the text says so.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,17 +15,29 @@ constexpr const char* unreadable = "Check failed: CanReadValue(node_input_index)
 
 bool reads_constant_type(DType type) {
   switch (type) {
-    case DType::f32: case DType::f16: case DType::i8: case DType::u8: case DType::i4: case DType::i2: case DType::boolean: case DType::i32:
+    case DType::f32:
+    case DType::f16:
+    case DType::i8:
+    case DType::u8:
+    case DType::i4:
+    case DType::i2:
+    case DType::boolean:
+    case DType::i32:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
 Fault bad_constant_type() {
-  return {"Check failed: tfl_tensor && (tfl_tensor->type == kTfLiteFloat32 || tfl_tensor->type == kTfLiteFloat16 || "
-          "tfl_tensor->type == kTfLiteInt8 || tfl_tensor->type == kTfLiteUInt8 || tfl_tensor->type == kTfLiteInt4 || "
-          "tfl_tensor->type == kTfLiteInt2 || tfl_tensor->type == kTfLiteBool || tfl_tensor->type == kTfLiteInt32) ",
-          none_id};
+  return {
+      "Check failed: tfl_tensor && (tfl_tensor->type == kTfLiteFloat32 || tfl_tensor->type == kTfLiteFloat16 "
+      "|| "
+      "tfl_tensor->type == kTfLiteInt8 || tfl_tensor->type == kTfLiteUInt8 || tfl_tensor->type == "
+      "kTfLiteInt4 || "
+      "tfl_tensor->type == kTfLiteInt2 || tfl_tensor->type == kTfLiteBool || tfl_tensor->type == "
+      "kTfLiteInt32) ",
+      none_id};
 }
 
 /// A node without runtime operand that nothing refused.
@@ -57,22 +69,27 @@ Result_ runtime_bias(const CheckContext& c, const CheckSpec&) {
 
 /// A tensor that a node reads twice, unless a reshape is put in between (which a batch other than 1 needs).
 Result_ tensor_read_twice(const CheckContext& c, const CheckSpec& spec) {
-  if (c.input_count() < 2 || !c.input(0) || c.input_id(0) != c.input_id(1) || c.is_constant(0) || bhwc(c.input(0)->shape).b != 1) return {};
+  if (c.input_count() < 2 || !c.input(0) || c.input_id(0) != c.input_id(1) || c.is_constant(0) ||
+      bhwc(c.input(0)->shape).b != 1)
+    return {};
   return Fault{spec.text("text"), none_id};
 }
 
-/// A product with a transposed second operand: with at most 8 rows it needs columns and inner lengths in multiples of 4.
+/// A product with a transposed second operand: with at most 8 rows it needs columns and inner lengths in
+/// multiples of 4.
 Result_ transposed_product(const CheckContext& c, const CheckSpec& spec) {
   const Value *a = c.input(0), *b = c.input(1);
-  if (!c.node.attrs.flag("adj_y") || c.node.attrs.flag("adj_x") || !a || !b || a->rank() < 2 || b->rank() < 2) return {};
+  if (!c.node.attrs.flag("adj_y") || c.node.attrs.flag("adj_x") || !a || !b || a->rank() < 2 || b->rank() < 2)
+    return {};
   if (b->is_constant() && b->rank() == 2) return {};  // becomes a fully connected layer
-  const std::int64_t rows = a->shape[a->shape.size() - 2], inner = a->shape.back(), columns = b->shape[b->shape.size() - 2];
+  const std::int64_t rows = a->shape[a->shape.size() - 2], inner = a->shape.back(),
+                     columns = b->shape[b->shape.size() - 2];
   if (rows > 8 || (inner % 4 == 0 && columns % 4 == 0)) return {};
   return Fault{spec.text("text"), none_id};
 }
 
-/// Grouped convolutions: groups of 1 to 4 input channels, and of multiples of 4 in and out, have kernels. Others are split
-/// into one convolution a group, and those die while they are compiled.
+/// Grouped convolutions: groups of 1 to 4 input channels, and of multiples of 4 in and out, have kernels.
+/// Others are split into one convolution a group, and those die while they are compiled.
 Result_ grouped_convolution(const CheckContext& c, const CheckSpec&) {
   const Value *input = c.input(0), *weights = c.input(1);
   if (!input || !weights || input->rank() != 4 || weights->rank() != 4) return {};
@@ -80,24 +97,34 @@ Result_ grouped_convolution(const CheckContext& c, const CheckSpec&) {
   if (in <= 4 || input->shape[3] <= in) return {};
   const std::int64_t groups = input->shape[3] / in;
   if (groups > 1 && in % 4 == 0 && out / groups % 4 == 0) return {};
-  return Fault{fmt::format("process dies without a message: CONV_2D with {} groups of {} input and {} output channels", groups, in, out / groups), none_id};
+  return Fault{
+      fmt::format("process dies without a message: CONV_2D with {} groups of {} input and {} output channels",
+                  groups, in, out / groups),
+      none_id};
 }
 
 /// A condition with a batch where the output has none: its coordinate has no batch to read.
 Result_ condition_batch(const CheckContext& c, const CheckSpec&) {
   const Value *condition = c.input(0), *out = c.output(0);
   if (!condition || !out || bhwc(condition->shape).b == 1 || bhwc(out->shape).b != 1) return {};
-  return Fault{"INVALID_ARGUMENT: Unable to parse bc coord for BATCH axis. Layout is bhwc, args are cond_x, cond_y, cond_z.", c.input_id(0)};
+  return Fault{
+      "INVALID_ARGUMENT: Unable to parse bc coord for BATCH axis. Layout is bhwc, args are cond_x, cond_y, "
+      "cond_z.",
+      c.input_id(0)};
 }
 
-/// Indices of a GATHER: a constant list has a batch, which the kernel cannot address where the output has none.
+/// Indices of a GATHER: a constant list has a batch, which the kernel cannot address where the output has
+/// none.
 Result_ constant_indices(const CheckContext& c, const CheckSpec&) {
   if (!c.is_constant(1)) return {};
-  return Fault{"INVALID_ARGUMENT: Unable to parse bc coord for BATCH axis. Layout is bhwc, args are 0, 0, slice_coord_TMP.", c.input_id(1)};
+  return Fault{
+      "INVALID_ARGUMENT: Unable to parse bc coord for BATCH axis. Layout is bhwc, args are 0, 0, "
+      "slice_coord_TMP.",
+      c.input_id(1)};
 }
 
-/// DEQUANTIZE of a constant of rank 2 or 3: the constant is laid out as width and channels (height, width and channels),
-/// its consumers see the first axis as the batch.
+/// DEQUANTIZE of a constant of rank 2 or 3: the constant is laid out as width and channels (height, width and
+/// channels), its consumers see the first axis as the batch.
 Result_ dequantized_layout(const CheckContext& c, const CheckSpec&) {
   const Value *input = c.input(0), *output = c.output(0);
   if (!input || !output || !input->is_constant() || (input->rank() != 2 && input->rank() != 3)) return {};
@@ -105,13 +132,15 @@ Result_ dequantized_layout(const CheckContext& c, const CheckSpec&) {
   Bhwc stored{1, 1, input->shape[0], input->shape[1]};
   if (input->rank() == 3) stored = {1, input->shape[0], input->shape[1], input->shape[2]};
   if (seen == stored) return {};
-  return Fault{fmt::format("INVALID_ARGUMENT: Shape mismatch: {} vs {}", seen.text(), stored.text()), c.input_id(0)};
+  return Fault{fmt::format("INVALID_ARGUMENT: Shape mismatch: {} vs {}", seen.text(), stored.text()),
+               c.input_id(0)};
 }
 
 /// DEQUANTIZE of a runtime tensor that has no scale.
 Result_ runtime_without_scale(const CheckContext& c, const CheckSpec&) {
   const Value* input = c.input(0);
-  if (!input || input->is_constant() || (input->quantization && !input->quantization->scale.empty())) return {};
+  if (!input || input->is_constant() || (input->quantization && !input->quantization->scale.empty()))
+    return {};
   return Fault{"process dies without a message: DEQUANTIZE of a tensor without a scale", c.input_id(0)};
 }
 
@@ -119,7 +148,8 @@ Result_ runtime_without_scale(const CheckContext& c, const CheckSpec&) {
 Result_ deadly_type(const CheckContext& c, const CheckSpec& spec) {
   const Value* input = c.input(0);
   if (!input || input->is_constant() || runtime_type_name(input->dtype) != spec.text("type")) return {};
-  return Fault{fmt::format("process dies without a message: {} of {}", c.node.op, spec.text("type")), c.input_id(0)};
+  return Fault{fmt::format("process dies without a message: {} of {}", c.node.op, spec.text("type")),
+               c.input_id(0)};
 }
 
 }  // namespace

@@ -12,7 +12,9 @@ namespace {
 using Result_ = std::optional<Fault>;
 
 Fault bad_rank(const CheckContext& c, ValueId id) {
-  return {fmt::format("Tensor \"{}\" has bad input dims size: {}.", c.view.name(id), c.view.graph().value(id).rank()), id};
+  return {fmt::format("Tensor \"{}\" has bad input dims size: {}.", c.view.name(id),
+                      c.view.graph().value(id).rank()),
+          id};
 }
 
 std::string dimension_list(const Shape& shape, std::string_view separator) {
@@ -35,7 +37,8 @@ Result_ readable_value(const CheckContext& c, ValueId id, std::int64_t max_rank)
   return {};
 }
 
-/// Operands ("inputs": positions or "all") and results ("outputs": true) that the delegate reads as tensors of its own.
+/// Operands ("inputs": positions or "all") and results ("outputs": true) that the delegate reads as tensors
+/// of its own.
 Result_ readable(const CheckContext& c, const CheckSpec& spec) {
   const std::int64_t max_rank = spec.parameters.integer("max_rank", 5);
   const std::int64_t runtime = spec.parameters.integer("only_with_runtime", -1);
@@ -46,7 +49,8 @@ Result_ readable(const CheckContext& c, const CheckSpec& spec) {
   for (const std::int64_t operand : operands) {
     const auto index = static_cast<std::size_t>(operand);
     if (spec.parameters.flag("runtime_only") && (!c.input(index) || c.is_constant(index))) continue;
-    if (index >= c.input_count()) return Fault{fmt::format("Invalid input tensor index: {}", operand), none_id};
+    if (index >= c.input_count())
+      return Fault{fmt::format("Invalid input tensor index: {}", operand), none_id};
     if (auto fault = readable_value(c, c.input_id(index), max_rank)) return fault;
   }
   if (spec.parameters.flag("outputs"))
@@ -75,7 +79,10 @@ Result_ shape_rank(const CheckContext& c, const CheckSpec& spec) {
   if (!value || (value->rank() >= low && value->rank() <= high)) return {};
   const std::string text = spec.text("text");
   if (text.empty()) return bad_rank(c, id);
-  return Fault{filled(text, {{"rank", fmt::format("{}", value->rank())}, {"name", c.view.name(id)}, {"shape", dimension_list(value->shape, ", ")}}), id};
+  return Fault{filled(text, {{"rank", fmt::format("{}", value->rank())},
+                             {"name", c.view.name(id)},
+                             {"shape", dimension_list(value->shape, ", ")}}),
+               id};
 }
 
 Result_ one_axis(const Value& value, std::int64_t axis) {
@@ -86,8 +93,8 @@ Result_ one_axis(const Value& value, std::int64_t axis) {
   return {};
 }
 
-/// Axes from a constant operand ("from": position) or an attribute ("attribute": name) of the value that the parameters
-/// "operand" or "output" name.
+/// Axes from a constant operand ("from": position) or an attribute ("attribute": name) of the value that the
+/// parameters "operand" or "output" name.
 Result_ axes(const CheckContext& c, const CheckSpec& spec) {
   ValueId id = none_id;
   const Value* value = subject(c, spec, id);
@@ -106,16 +113,19 @@ Result_ axes(const CheckContext& c, const CheckSpec& spec) {
 /// Paddings are a matrix of 3x2 or 4x2.
 Result_ paddings(const CheckContext& c, const CheckSpec& spec) {
   const Value* pads = c.input(static_cast<std::size_t>(spec.parameters.integer("operand", 1)));
-  if (!pads) return Fault{fmt::format("Requested index goes beyond array size: 1 vs {}", c.input_count()), none_id};
+  if (!pads)
+    return Fault{fmt::format("Requested index goes beyond array size: 1 vs {}", c.input_count()), none_id};
   if (pads->rank() != 2)
-    return Fault{fmt::format("Invalid paddings tensor dimension: expected 2 dim, got {} dim", pads->rank()), none_id};
+    return Fault{fmt::format("Invalid paddings tensor dimension: expected 2 dim, got {} dim", pads->rank()),
+                 none_id};
   if ((pads->shape[0] == 3 || pads->shape[0] == 4) && pads->shape[1] == 2) return {};
-  return Fault{fmt::format("Invalid paddings tensor shape: expected 4x2 or 3x2, got {}x{}", pads->shape[0], pads->shape[1]),
+  return Fault{fmt::format("Invalid paddings tensor shape: expected 4x2 or 3x2, got {}x{}", pads->shape[0],
+                           pads->shape[1]),
                none_id};
 }
 
-/// Inputs of a concatenation may differ along one of the delegate's axes only. The runtime looks for that axis by
-/// excluding others pair by pair; this is its decision, not a general one.
+/// Inputs of a concatenation may differ along one of the delegate's axes only. The runtime looks for that
+/// axis by excluding others pair by pair; this is its decision, not a general one.
 Result_ concatenation_axis(const CheckContext& c, const CheckSpec&) {
   std::vector<Bhwc> shapes;
   for (std::size_t i = 0; i < c.input_count(); ++i)
@@ -135,18 +145,21 @@ Result_ prelu_alpha(const CheckContext& c, const CheckSpec&) {
   const Value *input = c.input(0), *alpha = c.input(1);
   if (!input || !alpha) return {};
   const Bhwc shape = bhwc(input->shape);
-  const bool linear = alpha->rank() > 0 && std::all_of(alpha->shape.begin(), alpha->shape.end() - 1, [](auto d) { return d == 1; });
+  const bool linear = alpha->rank() > 0 && std::all_of(alpha->shape.begin(), alpha->shape.end() - 1,
+                                                       [](auto d) { return d == 1; });
   if (linear) {
     if (alpha->shape.back() == shape.c) return {};
     return Fault{"Linear alpha shape does not match the number of input channels.", none_id};
   }
   if (alpha->rank() == 4 && alpha->shape[0] != 1) return Fault{"Batch size is not equal to 1.", none_id};
   if (alpha->rank() != 3 && alpha->rank() != 4)
-    return Fault{fmt::format("Expected a 3D tensor of shape HxWxC or a 4D tensor of shape 1xHxWxC but got [{}]",
-                             dimension_list(alpha->shape, ",")),
-                 none_id};
+    return Fault{
+        fmt::format("Expected a 3D tensor of shape HxWxC or a 4D tensor of shape 1xHxWxC but got [{}]",
+                    dimension_list(alpha->shape, ",")),
+        none_id};
   const std::size_t at = alpha->shape.size() - 3;
-  if (alpha->shape[at] == shape.h && alpha->shape[at + 1] == shape.w && alpha->shape[at + 2] == shape.c) return {};
+  if (alpha->shape[at] == shape.h && alpha->shape[at + 1] == shape.w && alpha->shape[at + 2] == shape.c)
+    return {};
   return Fault{"Alpha shape does not match input shape.", none_id};
 }
 

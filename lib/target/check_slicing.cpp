@@ -17,10 +17,14 @@ Axes axes_of(const Bhwc& shape) { return {shape.b, shape.h, shape.w, shape.c}; }
 /// Which of the four axes the dimensions of a tensor of rank 1 to 4 are.
 std::vector<std::size_t> axis_map(std::size_t rank) {
   switch (rank) {
-    case 1: return {0};
-    case 2: return {0, 3};
-    case 3: return {0, 2, 3};
-    default: return {0, 1, 2, 3};
+    case 1:
+      return {0};
+    case 2:
+      return {0, 3};
+    case 3:
+      return {0, 2, 3};
+    default:
+      return {0, 1, 2, 3};
   }
 }
 
@@ -30,18 +34,23 @@ Result_ slice_extents(const CheckContext& c, const CheckSpec& spec) {
   const auto first = decode_integers(*starts), count = decode_integers(*sizes);
   if (!first || !count) return {};
   if (first->size() != count->size())
-    return Fault{fmt::format("The dimensionality of `starts` ({}D) must match `sizes` ({}D).", first->size(), count->size()), none_id};
+    return Fault{fmt::format("The dimensionality of `starts` ({}D) must match `sizes` ({}D).", first->size(),
+                             count->size()),
+                 none_id};
   const int rank = input->rank();
   if (rank > 4 || rank == 0) return Fault{spec.text("rank_text"), none_id};
   std::vector<std::size_t> map = axis_map(static_cast<std::size_t>(rank));
   if (rank == 4 && first->size() == 3) map = {1, 2, 3};
   if (map.size() != first->size())
-    return Fault{fmt::format("Slicing starts count must be {} for {}d input", rank == 4 ? "3 or 4" : fmt::format("{}", rank), rank), none_id};
+    return Fault{fmt::format("Slicing starts count must be {} for {}d input",
+                             rank == 4 ? "3 or 4" : fmt::format("{}", rank), rank),
+                 none_id};
   const Axes in = axes_of(bhwc(input->shape)), out = axes_of(bhwc(output->shape));
   Axes begin{}, size = in;
   for (std::size_t i = 0; i < map.size(); ++i) begin[map[i]] = (*first)[i], size[map[i]] = (*count)[i];
-  static constexpr std::array<std::string_view, 4> texts = {"Output batch don't match", "Output height doesn't match",
-                                                            "Output width doesn't match", "Output channels don't match"};
+  static constexpr std::array<std::string_view, 4> texts = {
+      "Output batch don't match", "Output height doesn't match", "Output width doesn't match",
+      "Output channels don't match"};
   for (std::size_t axis = 0; axis < 4; ++axis) {
     if (size[axis] == -1) size[axis] = in[axis] - begin[axis];
     std::int64_t end = begin[axis] + size[axis];
@@ -120,16 +129,19 @@ Result_ slice_masks(const CheckContext& c, const CheckSpec& spec) {
 Result_ update_fits(const CheckContext& c, const CheckSpec&) {
   const Value *operand = c.input(0), *update = c.input(1);
   if (!operand || !update) return {};
-  for (const auto& [value, name] : {std::pair{operand, "operand"}, std::pair{update, "update"}, std::pair{c.input(2), "start_indices"},
-                                    std::pair{c.output(0), "output"}})
-    if (value && (value->rank() < 1 || value->rank() > 4)) return Fault{fmt::format("{} dims must be 1D-4D.", name), none_id};
+  for (const auto& [value, name] : {std::pair{operand, "operand"}, std::pair{update, "update"},
+                                    std::pair{c.input(2), "start_indices"}, std::pair{c.output(0), "output"}})
+    if (value && (value->rank() < 1 || value->rank() > 4))
+      return Fault{fmt::format("{} dims must be 1D-4D.", name), none_id};
   const Axes whole = axes_of(bhwc(operand->shape)), part = axes_of(bhwc(update->shape));
   for (std::size_t axis = 0; axis < 4; ++axis)
     if (part[axis] > whole[axis])
-      return Fault{fmt::format("Updated_slice shape must be less or equal to the array to update, but they are updated_slice: "
-                               "[{}{}{}{}], array_to_update: [{}{}{}{}]",
-                               part[0], part[1], part[2], part[3], whole[0], whole[1], whole[2], whole[3]),
-                   none_id};
+      return Fault{
+          fmt::format(
+              "Updated_slice shape must be less or equal to the array to update, but they are updated_slice: "
+              "[{}{}{}{}], array_to_update: [{}{}{}{}]",
+              part[0], part[1], part[2], part[3], whole[0], whole[1], whole[2], whole[3]),
+          none_id};
   return {};
 }
 

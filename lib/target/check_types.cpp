@@ -26,13 +26,20 @@ std::vector<std::string> expand(const CheckContext& c, const CheckSpec& spec, st
   return types;
 }
 
-Result_ allowed(const CheckContext& c, const CheckSpec& spec, ValueId id, const std::vector<std::string>& types) {
+Result_ allowed(const CheckContext& c, const CheckSpec& spec, ValueId id,
+                const std::vector<std::string>& types) {
   const Value& value = c.view.graph().value(id);
   const std::string text = spec.text("text");  // one text for both faults, without the tensor's name
-  if (value.rank() >= 5) return Fault{text.empty() ? fmt::format("Tensor dimensions must be less than 5. {}", c.view.name(id)) : text, id};
-  if (value.is_constant() || std::find(types.begin(), types.end(), runtime_type_name(value.dtype)) != types.end()) return {};
+  if (value.rank() >= 5)
+    return Fault{
+        text.empty() ? fmt::format("Tensor dimensions must be less than 5. {}", c.view.name(id)) : text, id};
+  if (value.is_constant() ||
+      std::find(types.begin(), types.end(), runtime_type_name(value.dtype)) != types.end())
+    return {};
   if (!text.empty()) return Fault{text, id};
-  return Fault{fmt::format("Tensor type({}) is not supported. {}", runtime_type_name(value.dtype), c.view.name(id)), id};
+  return Fault{
+      fmt::format("Tensor type({}) is not supported. {}", runtime_type_name(value.dtype), c.view.name(id)),
+      id};
 }
 
 /// The last check of every operator: ranks of all tensors, types ("in", "out") of all that are not constant.
@@ -65,7 +72,8 @@ Result_ same_type(const CheckContext& c, const CheckSpec& spec) {
   if (!first) return {};
   const auto differs = [&](const Value* other) { return other && other->dtype != first->dtype; };
   bool fault = spec.parameters.flag("with_output", false) && differs(c.output(0));
-  for (const std::int64_t operand : operands) fault = fault || differs(c.input(static_cast<std::size_t>(operand)));
+  for (const std::int64_t operand : operands)
+    fault = fault || differs(c.input(static_cast<std::size_t>(operand)));
   if (!fault) return {};
   return Fault{spec.text("text"), none_id};
 }
@@ -85,10 +93,11 @@ Result_ cast_pair(const CheckContext& c, const CheckSpec&) {
   if (!in || !out) return {};
   const auto real = [](DType t) { return t == DType::f16 || t == DType::f32; };
   const auto number = [](DType t) { return t == DType::f32 || t == DType::i32; };
-  if ((in->dtype == DType::boolean && real(out->dtype)) || (real(in->dtype) && out->dtype == DType::boolean)) return {};
+  if ((in->dtype == DType::boolean && real(out->dtype)) || (real(in->dtype) && out->dtype == DType::boolean))
+    return {};
   if (number(in->dtype) && number(out->dtype)) return {};
-  return Fault{fmt::format("Not supported Cast case. Input type: {} and output type: {}", runtime_type_name(in->dtype),
-                           runtime_type_name(out->dtype)),
+  return Fault{fmt::format("Not supported Cast case. Input type: {} and output type: {}",
+                           runtime_type_name(in->dtype), runtime_type_name(out->dtype)),
                none_id};
 }
 
@@ -96,10 +105,7 @@ Result_ cast_pair(const CheckContext& c, const CheckSpec&) {
 
 const std::vector<CheckEntry>& type_checks() {
   static const std::vector<CheckEntry> checks = {
-      {"gate", gate},
-      {"type", type_is},
-      {"same type", same_type},
-      {"cumsum types", cumsum_types},
+      {"gate", gate},           {"type", type_is}, {"same type", same_type}, {"cumsum types", cumsum_types},
       {"cast pair", cast_pair},
   };
   return checks;

@@ -1,5 +1,5 @@
-// Operator versions of the TFLite format: which version an operator must carry for the types, ranks and attributes of
-// its operands (the rules that converters follow when they write a model).
+// Operator versions of the TFLite format: which version an operator must carry for the types, ranks and
+// attributes of its operands (the rules that converters follow when they write a model).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,17 +10,20 @@
 namespace md {
 namespace {
 
-/// By type of the first operand: "type:version", separated by blanks; what is not listed is 1 ("*" changes that).
+/// By type of the first operand: "type:version", separated by blanks; what is not listed is 1 ("*" changes
+/// that).
 struct TypeRow {
   std::string_view ops, versions;
 };
 constexpr TypeRow by_first_operand[] = {
     {"ABS", "i32:5 i16:4 i8:2 u8:2"},
     {"RELU", "i16:3 i8:2 u8:2"},
-    {"RELU6 RSQRT MEAN MIRROR_PAD REDUCE_MAX REDUCE_MIN TANH LOGISTIC MAX_POOL_2D AVERAGE_POOL_2D LESS GREATER_EQUAL BATCH_MATMUL",
+    {"RELU6 RSQRT MEAN MIRROR_PAD REDUCE_MAX REDUCE_MIN TANH LOGISTIC MAX_POOL_2D AVERAGE_POOL_2D LESS "
+     "GREATER_EQUAL BATCH_MATMUL",
      "i16:3 i8:2"},
     {"EXP LOG SQRT REDUCE_PROD FLOOR_MOD", "i8:2 i16:2"},
-    {"SUM LOG_SOFTMAX GREATER LESS_EQUAL SQUARED_DIFFERENCE DEPTH_TO_SPACE SPACE_TO_DEPTH L2_NORMALIZATION", "i8:2"},
+    {"SUM LOG_SOFTMAX GREATER LESS_EQUAL SQUARED_DIFFERENCE DEPTH_TO_SPACE SPACE_TO_DEPTH L2_NORMALIZATION",
+     "i8:2"},
     {"GELU", "f16:3 i8:2 u8:2"},
     {"SOFTMAX", "f16:4 i16:3 i8:2"},
     {"SIGN", "i32:2"},
@@ -107,9 +110,12 @@ struct Operands {
 };
 
 int convolution(const Operands& o) {
-  if (o.type(0) == DType::i16 && o.type(1) == DType::i8 && o.result() == DType::i16 && o.number("quantized_bias_type") != 0) return 8;
+  if (o.type(0) == DType::i16 && o.type(1) == DType::i8 && o.result() == DType::i16 &&
+      o.number("quantized_bias_type") != 0)
+    return 8;
   const Value *in = o.input(0), *weights = o.input(1);
-  const bool grouped = in && weights && in->rank() == 4 && weights->rank() == 4 && weights->shape[3] != in->shape[3];
+  const bool grouped =
+      in && weights && in->rank() == 4 && weights->rank() == 4 && weights->shape[3] != in->shape[3];
   if (grouped) return 6;
   if (o.all_of(DType::i16)) return 4;
   if (o.all_of(DType::i8)) return 3;
@@ -131,7 +137,9 @@ int fully_connected(const Operands& o) {
   if (o.type(1) == DType::i2) return 14;
   if (o.type(0) == DType::i16 && o.type(1) == DType::i4 && o.result() == DType::i16) return 13;
   if (o.hybrid(1) && o.per_channel(1)) return 12;
-  if (o.type(0) == DType::i16 && o.type(1) == DType::i8 && o.result() == DType::i16 && o.number("quantized_bias_type") != 0) return 11;
+  if (o.type(0) == DType::i16 && o.type(1) == DType::i8 && o.result() == DType::i16 &&
+      o.number("quantized_bias_type") != 0)
+    return 11;
   if (o.input(1) && o.input(1)->sparsity) return 8;
   if (o.all_of(DType::i16)) return 7;
   if (o.node.inputs.size() == 2) return 6;
@@ -143,7 +151,9 @@ int fully_connected(const Operands& o) {
 }
 
 int transpose_convolution(const Operands& o) {
-  if (o.type(0) == DType::i16 && o.type(1) == DType::i8 && o.result() == DType::i16 && o.number("quantized_bias_type") != 0) return 5;
+  if (o.type(0) == DType::i16 && o.type(1) == DType::i8 && o.result() == DType::i16 &&
+      o.number("quantized_bias_type") != 0)
+    return 5;
   if (o.number("fused_activation_function") != 0) return 4;
   if (o.node.inputs.size() == 4 && o.input(3)) return 3;
   return o.type(1) == DType::i8 ? 2 : 1;
@@ -203,7 +213,8 @@ int add_or_mul(const Operands& o, int by_type) {
     if (add) return o.node.attrs.flag("pot_scale_int16", true) ? 1 : 3;
     return 4;
   }
-  if (!add && (by_type == 1 || by_type == 2) && quantized && o.scales(o.input(1), 1) && o.scales(o.output(), 1)) {
+  if (!add && (by_type == 1 || by_type == 2) && quantized && o.scales(o.input(1), 1) &&
+      o.scales(o.output(), 1)) {
     const float product = o.input(0)->quantization->scale[0] * o.input(1)->quantization->scale[0];
     if (product / o.output()->quantization->scale[0] >= 1.0f) return 3;
   }
@@ -238,22 +249,36 @@ int recurrent(const Operands& o) {
 
 int fill(const Operands& o) {
   switch (o.type(1)) {
-    case DType::f8e4m3fn: case DType::f8e5m2: return 5;
-    case DType::f16: return 4;
-    case DType::i8: case DType::i16: return 3;
-    case DType::boolean: case DType::string: return 2;
-    default: return 1;
+    case DType::f8e4m3fn:
+    case DType::f8e5m2:
+      return 5;
+    case DType::f16:
+      return 4;
+    case DType::i8:
+    case DType::i16:
+      return 3;
+    case DType::boolean:
+    case DType::string:
+      return 2;
+    default:
+      return 1;
   }
 }
 
 /// SPLIT's data is its second operand, SPARSE_TO_DENSE's its third, of which int32 counts as well.
 int split(const Operands& o) {
   switch (o.type(1)) {
-    case DType::f8e4m3fn: case DType::f8e5m2: return 5;
-    case DType::i16: return 4;
-    case DType::i32: return 3;
-    case DType::i8: return 2;
-    default: return 1;
+    case DType::f8e4m3fn:
+    case DType::f8e5m2:
+      return 5;
+    case DType::i16:
+      return 4;
+    case DType::i32:
+      return 3;
+    case DType::i8:
+      return 2;
+    default:
+      return 1;
   }
 }
 
@@ -265,17 +290,33 @@ int embedding_lookup(const Operands& o) {
 using Special = int (*)(const Operands&);
 const std::map<std::string_view, Special>& specials() {
   static const std::map<std::string_view, Special> table = {
-      {"CONV_2D", convolution},        {"DEPTHWISE_CONV_2D", depthwise_convolution}, {"FULLY_CONNECTED", fully_connected},
-      {"TRANSPOSE_CONV", transpose_convolution}, {"CAST", cast},                   {"STRIDED_SLICE", strided_slice},
-      {"TRANSPOSE", transpose},        {"SLICE", slice},                             {"PAD", pad},
-      {"PADV2", pad},                  {"RESIZE_BILINEAR", resize},                  {"RESIZE_NEAREST_NEIGHBOR", resize},
-      {"LSTM", recurrent},             {"UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent},  {"BIDIRECTIONAL_SEQUENCE_LSTM", recurrent},
-      {"RNN", recurrent},              {"UNIDIRECTIONAL_SEQUENCE_RNN", recurrent},   {"BIDIRECTIONAL_SEQUENCE_RNN", recurrent},
-      {"FILL", fill},                  {"SPLIT", split},                             {"EMBEDDING_LOOKUP", embedding_lookup},
+      {"CONV_2D", convolution},
+      {"DEPTHWISE_CONV_2D", depthwise_convolution},
+      {"FULLY_CONNECTED", fully_connected},
+      {"TRANSPOSE_CONV", transpose_convolution},
+      {"CAST", cast},
+      {"STRIDED_SLICE", strided_slice},
+      {"TRANSPOSE", transpose},
+      {"SLICE", slice},
+      {"PAD", pad},
+      {"PADV2", pad},
+      {"RESIZE_BILINEAR", resize},
+      {"RESIZE_NEAREST_NEIGHBOR", resize},
+      {"LSTM", recurrent},
+      {"UNIDIRECTIONAL_SEQUENCE_LSTM", recurrent},
+      {"BIDIRECTIONAL_SEQUENCE_LSTM", recurrent},
+      {"RNN", recurrent},
+      {"UNIDIRECTIONAL_SEQUENCE_RNN", recurrent},
+      {"BIDIRECTIONAL_SEQUENCE_RNN", recurrent},
+      {"FILL", fill},
+      {"SPLIT", split},
+      {"EMBEDDING_LOOKUP", embedding_lookup},
       {"FAKE_QUANT", [](const Operands& o) { return o.flag("narrow_range") ? 2 : 1; }},
       {"DIV", [](const Operands& o) { return o.broadcasts_above_rank_4() ? 2 : 1; }},
       {"SPARSE_TO_DENSE",
-       [](const Operands& o) { return o.type(2) == DType::i8 || o.type(2) == DType::u8 ? 3 : o.type(2) == DType::i64 ? 2 : 1; }},
+       [](const Operands& o) {
+         return o.type(2) == DType::i8 || o.type(2) == DType::u8 ? 3 : o.type(2) == DType::i64 ? 2 : 1;
+       }},
   };
   return table;
 }
@@ -286,7 +327,8 @@ int corrected(const Operands& o, int by_type) {
   if (op == "ADD" || op == "MUL") return add_or_mul(o, by_type);
   if (op == "GATHER") return gather(o, by_type);
   if (op == "SUB") {
-    if (o.type(0) == DType::i16) return o.result() == DType::i16 && o.node.attrs.flag("pot_scale_int16", true) ? 1 : 5;
+    if (o.type(0) == DType::i16)
+      return o.result() == DType::i16 && o.node.attrs.flag("pot_scale_int16", true) ? 1 : 5;
     return by_type < 3 && o.broadcasts_above_rank_4() ? 3 : by_type;
   }
   if (op == "MAXIMUM" || op == "MINIMUM") return by_type < 3 && o.broadcasts_above_rank_4() ? 3 : by_type;
@@ -298,8 +340,10 @@ int corrected(const Operands& o, int by_type) {
     return o.scales(o.output(), 2) ? 3 : o.result() == DType::i16 ? 2 : 1;
   }
   if (op == "DEQUANTIZE" && o.type(0) == DType::i8) return o.per_channel(0) ? 5 : 2;
-  if (op == "SELECT") return by_type != 4 && (o.rank(0) == 5 || o.rank(1) == 5 || o.rank(2) == 5) ? 3 : by_type;
-  if (op == "SPACE_TO_BATCH_ND" || op == "BATCH_TO_SPACE_ND") return by_type < 4 && o.rank() != 4 ? 3 : by_type;
+  if (op == "SELECT")
+    return by_type != 4 && (o.rank(0) == 5 || o.rank(1) == 5 || o.rank(2) == 5) ? 3 : by_type;
+  if (op == "SPACE_TO_BATCH_ND" || op == "BATCH_TO_SPACE_ND")
+    return by_type < 4 && o.rank() != 4 ? 3 : by_type;
   if (op == "GATHER_ND") return by_type < 5 && o.type(1) == DType::i16 ? 4 : by_type;
   if (op == "BATCH_MATMUL") return o.hybrid(1) && o.flag("asymmetric_quantize_inputs") ? 4 : by_type;
   if (op == "DYNAMIC_UPDATE_SLICE") return by_type == 1 && o.type(2) == DType::i64 ? 2 : by_type;
@@ -311,7 +355,8 @@ int corrected(const Operands& o, int by_type) {
 
 int minimal_operator_version(const Graph& graph, const Node& node) {
   const Operands operands{graph, node};
-  if (const auto special = specials().find(node.op); special != specials().end()) return special->second(operands);
+  if (const auto special = specials().find(node.op); special != specials().end())
+    return special->second(operands);
   for (const TypeRow& row : by_first_operand)
     if (word_in(row.ops, node.op)) return corrected(operands, version_in_row(row.versions, operands.type(0)));
   return 1;

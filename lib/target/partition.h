@@ -14,8 +14,8 @@ struct Partitioning {
   std::vector<bool> chosen;     ///< by position in graph.order: in the largest run (the first of several)
 };
 
-/// `supported`: by position in graph.order. A run holds what can be executed together without leaving it: as the runtime
-/// does, it is closed when no further node of its kind is ready. O(nodes log nodes + edges).
+/// `supported`: by position in graph.order. A run holds what can be executed together without leaving it: as
+/// the runtime does, it is closed when no further node of its kind is ready. O(nodes log nodes + edges).
 Partitioning partition(const Graph& graph, const std::vector<bool>& supported);
 
 }  // namespace md

@@ -38,7 +38,8 @@ TableTarget::NodeVerdict TableTarget::judge(const DelegateView& view, int graph,
   };
   run(checks_->checks_for(node), line_head(node), false);
   if (!verdict.records.empty()) return verdict;
-  if (const auto kernel = checks_->kernels.find(node.op); kernel != checks_->kernels.end()) run(kernel->second, "", true);
+  if (const auto kernel = checks_->kernels.find(node.op); kernel != checks_->kernels.end())
+    run(kernel->second, "", true);
   return verdict;
 }
 
@@ -48,7 +49,8 @@ TableTarget::GraphVerdict TableTarget::judge_graph(const Model& model, int g) co
   const Graph& graph = model.graphs[static_cast<std::size_t>(g)];
   const DelegateView view(model, g, checks_->signature_names);
   const DynamicValue unsized = checks_->static_only.empty() ? DynamicValue{} : first_dynamic_value(graph);
-  if (unsized.value != none_id) verdict.records.push_back({checks_->static_only, g, unsized.node, unsized.value, false, false});
+  if (unsized.value != none_id)
+    verdict.records.push_back({checks_->static_only, g, unsized.node, unsized.value, false, false});
   std::vector<NodeVerdict> nodes;
   std::vector<bool> supported;
   for (const NodeId id : graph.order) {
@@ -85,7 +87,8 @@ Prediction TableTarget::predict(const Model& model) const {
     refused = refused || verdict.refused, fails = fails || verdict.fails, crash = crash || verdict.crash;
     std::move(verdict.records.begin(), verdict.records.end(), std::back_inserter(prediction.records));
     // The lines without a reason are printed along with others only.
-    if (verdict.refused) std::move(verdict.left_out.begin(), verdict.left_out.end(), std::back_inserter(left_out));
+    if (verdict.refused)
+      std::move(verdict.left_out.begin(), verdict.left_out.end(), std::back_inserter(left_out));
     if (g > 0) continue;
     prediction.nodes = verdict.parts.nodes;
     prediction.accelerated = verdict.parts.accelerated;
@@ -94,8 +97,10 @@ Prediction TableTarget::predict(const Model& model) const {
   prediction.records.insert(prediction.records.end(), left_out.begin(), left_out.end());
   // With the CPU allowed too, refused nodes run there; kernels that fail to build and aborts end both.
   const bool may_fall_back = name_.find("+cpu") != std::string::npos;
-  if (crash) prediction.verdict = Prediction::Verdict::crash;
-  else if (fails || (refused && !may_fall_back)) prediction.verdict = Prediction::Verdict::refused;
+  if (crash)
+    prediction.verdict = Prediction::Verdict::crash;
+  else if (fails || (refused && !may_fall_back))
+    prediction.verdict = Prediction::Verdict::refused;
   return prediction;
 }
 

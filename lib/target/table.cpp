@@ -63,7 +63,8 @@ struct Reader {
     for (const Json& element : json) {
       if (element.is_string()) {
         const auto found = sequences.find(element.get<std::string>());
-        if (found == sequences.end()) return error(place, fmt::format("unknown sequence \"{}\"", element.get<std::string>()));
+        if (found == sequences.end())
+          return error(place, fmt::format("unknown sequence \"{}\"", element.get<std::string>()));
         checks.insert(checks.end(), found->second.begin(), found->second.end());
       } else if (element.is_object()) {
         auto one = check(place, element);
@@ -76,7 +77,8 @@ struct Reader {
     return checks;
   }
 
-  Status section(const Json& json, std::string_view key, std::map<std::string, CheckList, std::less<>>& out) const {
+  Status section(const Json& json, std::string_view key,
+                 std::map<std::string, CheckList, std::less<>>& out) const {
     if (!json.contains(key)) return {};
     const Json& entries = json[std::string(key)];
     for (const auto& [names, value] : entries.items()) {
@@ -96,7 +98,8 @@ struct Reader {
 }  // namespace
 
 const CheckList& Table::checks_for(const Node& node) const {
-  const auto in = [](const auto& section, const std::string& name, const CheckList& otherwise) -> const CheckList& {
+  const auto in = [](const auto& section, const std::string& name,
+                     const CheckList& otherwise) -> const CheckList& {
     const auto found = section.find(name);
     return found == section.end() ? otherwise : found->second;
   };
@@ -124,7 +127,8 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   std::sort(table.versions.begin(), table.versions.end());
   const Json types = json.value("types", Json::object());
   for (const auto& [name, list] : types.items())
-    for (const Json& type : list) table.types[name].push_back(type.is_string() ? type.get<std::string>() : "");
+    for (const Json& type : list)
+      table.types[name].push_back(type.is_string() ? type.get<std::string>() : "");
   // Sequences may use earlier ones; a list of pairs keeps their order.
   const Json sequences = json.value("sequences", Json::array());
   for (const Json& sequence : sequences) {
@@ -133,10 +137,13 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
     if (!checks) return tl::make_unexpected(checks.error());
     reader.sequences.emplace(name, std::move(*checks));
   }
-  for (const auto& [key, section] : {std::pair{"operators", &table.operators}, std::pair{"customs", &table.customs},
-                                     std::pair{"composites", &table.composites}, std::pair{"kernels", &table.kernels}})
-    if (auto status = reader.section(json, key, *section); !status) return tl::make_unexpected(status.error());
-  for (const auto& [key, list] : {std::pair{"unknown_operator", &table.unknown_operator}, std::pair{"unknown_custom", &table.unknown_custom},
+  for (const auto& [key, section] :
+       {std::pair{"operators", &table.operators}, std::pair{"customs", &table.customs},
+        std::pair{"composites", &table.composites}, std::pair{"kernels", &table.kernels}})
+    if (auto status = reader.section(json, key, *section); !status)
+      return tl::make_unexpected(status.error());
+  for (const auto& [key, list] : {std::pair{"unknown_operator", &table.unknown_operator},
+                                  std::pair{"unknown_custom", &table.unknown_custom},
                                   std::pair{"unknown_composite", &table.unknown_composite}}) {
     auto checks = reader.list(key, json.value(key, Json::array()));
     if (!checks) return tl::make_unexpected(checks.error());
@@ -149,7 +156,8 @@ const std::vector<Table>& embedded_tables() {
   static const std::vector<Table> tables = [] {
     std::vector<Table> all;
     for (const EmbeddedFile& file : embedded_files()) {
-      if (file.path.substr(0, 14) != "rules/targets/" || file.path.substr(file.path.size() - 5) != ".json") continue;
+      if (file.path.substr(0, 14) != "rules/targets/" || file.path.substr(file.path.size() - 5) != ".json")
+        continue;
       auto table = parse_table(file.path, file.text);
       assert(table.has_value());
       if (table) all.push_back(std::move(*table));

@@ -1,4 +1,5 @@
-// A target's constraint table: rules/targets/*.json, read once. The format is described in rules/targets/README.md.
+// A target's constraint table: rules/targets/*.json, read once. The format is described in
+// rules/targets/README.md.
 #pragma once
 #include <map>
 #include <string>
@@ -27,13 +28,16 @@ struct Table {
   std::map<std::string, CheckList, std::less<>> customs;     ///< by custom code
   std::map<std::string, CheckList, std::less<>> composites;  ///< by composite name
   CheckList unknown_operator, unknown_custom, unknown_composite;
-  std::map<std::string, CheckList, std::less<>> kernels;     ///< after the checks: what fails when the kernels are built
-  std::string static_only;  ///< what is said of a graph with sizes that are known only at run time; empty: they are taken
+  std::map<std::string, CheckList, std::less<>>
+      kernels;              ///< after the checks: what fails when the kernels are built
+  std::string static_only;  ///< what is said of a graph with sizes that are known only at run time; empty:
+                            ///< they are taken
   /// Checks of a node, in the runtime's order.
   const CheckList& checks_for(const Node& node) const;
 };
 
-/// `path` is for messages. Errors name the path and the place: malformed JSON, an unknown check or sequence, a bad range.
+/// `path` is for messages. Errors name the path and the place: malformed JSON, an unknown check or sequence,
+/// a bad range.
 Result<Table> parse_table(std::string_view path, std::string_view json);
 /// The tables that the program carries. A table that does not load is a programming error.
 const std::vector<Table>& embedded_tables();

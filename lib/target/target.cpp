@@ -16,7 +16,7 @@ struct KnownTarget {
   std::vector<Version> versions;  ///< ascending
 };
 
-constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml", "vulkan", "mlx",  "qnn",
+constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml",  "vulkan",   "mlx",  "qnn",
                                                     "tosa",    "neutron", "cortex-m", "cuda", "openvino"};
 
 const std::vector<KnownTarget>& all_targets() {
@@ -62,7 +62,8 @@ Error unknown_target(std::string_view name) {
     const std::size_t distance = edit_distance(name.substr(0, 64), known.name);
     if (distance < best) best = distance, nearest = &known;
   }
-  const std::string hint = nearest ? fmt::format("did you mean \"{}\"?", nearest->name) : fmt::format("known: {}", fmt::join(names, ", "));
+  const std::string hint = nearest ? fmt::format("did you mean \"{}\"?", nearest->name)
+                                   : fmt::format("known: {}", fmt::join(names, ", "));
   return {Error::Kind::usage, fmt::format("unknown target \"{}\"; {}", name, hint)};
 }
 
@@ -78,15 +79,16 @@ Result<std::unique_ptr<Target>> open_target(std::string_view text) {
   const std::size_t at = text.find('@');
   const std::string_view name = text.substr(0, at);
   const auto& targets = all_targets();
-  const auto known = std::find_if(targets.begin(), targets.end(), [&](const KnownTarget& k) { return k.name == name; });
+  const auto known =
+      std::find_if(targets.begin(), targets.end(), [&](const KnownTarget& k) { return k.name == name; });
   if (known == targets.end()) return tl::make_unexpected(unknown_target(name));
   auto target = std::make_unique<TableTarget>(known->name, known->table);
   target->version = known->versions.back();
   if (at != std::string_view::npos) {
     const auto asked = Version::parse(text.substr(at + 1));
     if (!asked)
-      return usage_error(fmt::format("target \"{}\": \"{}\" is no version; write {}@{}", text, text.substr(at + 1), name,
-                                     known->versions.back().text()));
+      return usage_error(fmt::format("target \"{}\": \"{}\" is no version; write {}@{}", text,
+                                     text.substr(at + 1), name, known->versions.back().text()));
     target->version = *asked;
   }
   target->table = known->table ? nearest_measured(known->versions, target->version) : target->version;

@@ -1,5 +1,5 @@
-// A target is a runtime and version with its constraint table (rules/targets/*.json). Run over a model it gives the
-// same records that the runtime's own log would hold.
+// A target is a runtime and version with its constraint table (rules/targets/*.json). Run over a model it
+// gives the same records that the runtime's own log would hold.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,21 +12,23 @@
 
 namespace md {
 
-/// What the runtime would say about one node. `text` is the log line, word for word ("GATHER_ND: Operation is not supported.").
+/// What the runtime would say about one node. `text` is the log line, word for word ("GATHER_ND: Operation is
+/// not supported.").
 struct PredictedRecord {
   std::string text;
   int graph = 0;
   NodeId node = none_id;
   ValueId value = none_id;  ///< the tensor that the text names, or none_id
-  bool hidden = false;      ///< an earlier check of the same node fails first, so the runtime does not print this one
-  bool benign = false;      ///< a consequence, never a cause: the line "DEQUANTIZE: " of fp16 constants
+  bool hidden =
+      false;  ///< an earlier check of the same node fails first, so the runtime does not print this one
+  bool benign = false;  ///< a consequence, never a cause: the line "DEQUANTIZE: " of fp16 constants
 };
 
 struct Prediction {
   enum class Verdict { compiles, refused, crash } verdict = Verdict::compiles;
   std::vector<PredictedRecord> records;  ///< by node, the visible one of each node first
-  /// Of the main graph: nodes, those that the delegate runs when the CPU may run the rest, and into how many runs the
-  /// nodes that it takes fall.
+  /// Of the main graph: nodes, those that the delegate runs when the CPU may run the rest, and into how many
+  /// runs the nodes that it takes fall.
   std::size_t nodes = 0, accelerated = 0, partitions = 0;
 };
 
@@ -44,7 +46,8 @@ class Target {
   virtual std::vector<PredictedRecord> predict_node(const Model& model, int graph, NodeId node) const = 0;
 };
 
-/// "litert-gpu@2.3.0", "litert-gpu" (newest), "executorch-xnnpack@1.5.1". Errors: an unknown name, with the nearest known one.
+/// "litert-gpu@2.3.0", "litert-gpu" (newest), "executorch-xnnpack@1.5.1". Errors: an unknown name, with the
+/// nearest known one.
 Result<std::unique_ptr<Target>> open_target(std::string_view text);
 /// Names and measured versions of every table, for help texts and version fitting.
 struct TargetListing {
@@ -53,7 +56,8 @@ struct TargetListing {
 };
 std::vector<TargetListing> known_targets();
 
-/// The lowest operator version that the node's operands, types and attributes need (TFLite's versioning rules).
+/// The lowest operator version that the node's operands, types and attributes need (TFLite's versioning
+/// rules).
 int minimal_operator_version(const Graph& graph, const Node& node);
 
 }  // namespace md
