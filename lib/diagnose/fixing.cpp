@@ -101,7 +101,7 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   if (reported.cost.macs > kNoticeableWork && reported.cost.macs > total_work(in.model))
     lower(reported, "unsafe",
           fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
-  if (changes_interface(in.model, *after, fix.patch))
+  if (!fix.retypes_interface && changes_interface(in.model, *after, fix.patch))
     lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
   tried.leftover = leftover_records(in, *after, fix.patch);
 

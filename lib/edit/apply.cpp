@@ -110,6 +110,7 @@ Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position
   for (const ValueChange& change : patch.value_changes) {
     if (change.value < 0 || change.value >= known_values) return malformed(patch, fmt::format("changes value {}, which is not in the graph", change.value));
     Value& value = graph.value(change.value);
+    if (change.name) value.name = *change.name;
     if (change.dtype) value.dtype = *change.dtype;
     if (change.shape) value.shape = *change.shape, value.dim_names.clear(), value.default_shape.clear();
     if (change.quantization) value.quantization = *change.quantization;

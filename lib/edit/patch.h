@@ -28,9 +28,10 @@ struct NodeChange {
   std::vector<std::pair<int, ValueId>> outputs;  ///< (position, new value to write)
 };
 
-/// A value that stays gets another type, or other constant bytes.
+/// A value that stays gets another name, another type, or other constant bytes.
 struct ValueChange {
   ValueId value = none_id;
+  std::optional<std::string> name;
   std::optional<DType> dtype;
   std::optional<Shape> shape;
   std::optional<std::optional<Quantization>> quantization;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/eval/aten_alias.h"
 #include "lib/eval/run_node.h"
+#include "lib/graph/aten_view.h"
 
 namespace md {
 namespace {
@@ -28,6 +30,7 @@ class Run {
       for (const ValueId v : graph_.node(id).inputs)
         if (v != none_id) ++readers_[v];
     for (const ValueId v : wanted) ++readers_[v];
+    shares_memory_ = writes_in_place(graph_, nodes);
     for (const NodeId id : nodes)
       if (auto done = step(id); !done) return tl::make_unexpected(done.error());
     TensorMap result;
@@ -51,7 +54,7 @@ class Run {
   }
 
   void release(ValueId v) {
-    if (v == none_id || --readers_[v] > 0) return;
+    if (v == none_id || --readers_[v] > 0 || shares_memory_) return;
     const auto at = tensors_.find(v);
     if (at == tensors_.end()) return;
     if (!graph_.value(v).is_constant()) live_ -= static_cast<std::int64_t>(at->second.bytes());
@@ -72,9 +75,13 @@ class Run {
       const ValueId v = node.outputs[i];
       if (v == none_id) continue;
       if (options_.observe) options_.observe(graph_, id, static_cast<int>(i), ran->outputs[i], ran->largest_sum);
-      if (readers_.find(v) == readers_.end()) continue;
+      if (readers_.find(v) == readers_.end() && !shares_memory_) continue;
       live_ += static_cast<std::int64_t>(ran->outputs[i].bytes());
       tensors_[v] = std::move(ran->outputs[i]);
+    }
+    if (shares_memory_ && !node.outputs.empty() && aten_in_place(node.op)) {
+      const Tensor written = tensors_.at(node.outputs[0]);
+      if (auto done = share(id, written); !done) return done;
     }
     for (const ValueId v : node.inputs) release(v);
     if (live_ > options_.max_bytes)
@@ -84,6 +91,25 @@ class Run {
 
   Result<NodeRun> run(NodeId id, std::vector<const Tensor*> operands);
 
+  /// An in-place write reaches every tensor that shares the memory.
+  Status share(NodeId id, const Tensor& written) {
+    const ViewRunner run_view = [this](NodeId view, const Tensor& operand) -> Result<Tensor> {
+      const Node& node = graph_.node(view);
+      const KernelEntry* entry = find_kernel(kernel_name(node));
+      if (!entry) return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), view));
+      KernelCall call{model_, graph_, node, view, options_, {&operand}, {}, true, 0, {}, &variables_};
+      call.inputs.resize(node.inputs.size());
+      call.outputs.resize(node.outputs.size());
+      if (auto done = entry->run(call); !done) return tl::make_unexpected(done.error());
+      return std::move(call.outputs[0]);
+    };
+    return share_write(graph_, id, written, tensors_, run_view, [this](ValueId v) -> Result<Tensor> {
+      auto found = find(v);
+      if (!found) return tl::make_unexpected(found.error());
+      return **found;
+    });
+  }
+
   const Model& model_;
   const Graph& graph_;
   const EvaluateOptions& options_;
@@ -92,6 +118,7 @@ class Run {
   TensorMap tensors_;
   std::unordered_map<ValueId, int> readers_;
   std::int64_t live_ = 0;
+  bool shares_memory_ = false;  ///< some node writes in place: tensors are kept, and writes shared
 };
 
 Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::span<const Tensor> inputs,

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "lib/eval/aten_call.h"
 #include "lib/eval/kernel.h"
 
 namespace md {
@@ -12,6 +13,7 @@ constexpr Group groups[] = {
     unary_kernels,   binary_kernels,  logic_kernels,       movement_kernels,     slicing_kernels, gathering_kernels,
     reduction_kernels, matmul_kernels, convolution_kernels, depthwise_kernels, transpose_conv_kernels, pooling_kernels,     normalization_kernels,
     shape_kernels,   quantization_kernels, resize_kernels, sorting_kernels,      control_kernels, spectral_kernels,
+    aten_movement_kernels, aten_elementwise_kernels, aten_reduction_kernels, aten_contraction_kernels, aten_complex_kernels, aten_index_kernels, aten_factory_kernels, aten_quantized_kernels,
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "lib/eval/fold.h"
 #include "lib/eval/kernel.h"
+#include "lib/graph/aten_view.h"
 
 namespace md {
 namespace {
@@ -15,6 +16,8 @@ std::int64_t size_of(const Shape& shape, std::int64_t dynamic_size) {
     if (__builtin_mul_overflow(n, d < 0 ? dynamic_size : d, &n)) return std::int64_t{1} << 62;
   return n;
 }
+
+bool is_fourier_op(std::string_view op) { return op.starts_with("aten.fft_") || op.starts_with("aten._fft_") || op.starts_with("aten.stft") || op.starts_with("aten.istft"); }
 
 /// Terms of each sum that a node computes; 1 for none.
 std::int64_t reduction_length(const Graph& graph, const Node& node) {
@@ -29,6 +32,9 @@ std::int64_t reduction_length(const Graph& graph, const Node& node) {
     return node.op == "CUMSUM" ? size_of(shape(0), 1) : size_of(shape(0), 1) / out;
   }
   if ((node.op == "SOFTMAX" || node.op == "LOG_SOFTMAX" || node.op == "L2_NORMALIZATION") && has(0) && !shape(0).empty()) return shape(0).back();
+  if ((node.op == "aten.matmul.default" || node.op == "aten.mm.default" || node.op == "aten.bmm.default" || node.op == "aten.linear.default") && has(0) && !shape(0).empty()) return shape(0).back();
+  if (node.op.starts_with("aten.conv") && has(1) && !shape(1).empty()) return size_of(shape(1), 1) / std::max<std::int64_t>(shape(1)[0], 1);
+  if ((is_fourier_op(node.op) || node.op.starts_with("aten.sum.") || node.op.starts_with("aten.mean.") || node.op.starts_with("aten.var.")) && has(0) && !node.outputs.empty()) return std::max<std::int64_t>(node.attrs.integer("n_fft"), shape(0).empty() ? 1 : shape(0).back());
   if (node.op == "AVERAGE_POOL_2D") return node.attrs.integer("filter_height", 1) * node.attrs.integer("filter_width", 1);
   return 1;
 }
@@ -52,6 +58,10 @@ std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, V
       const Shape& indices = shape(1);
       const std::int64_t k = indices.empty() ? 1 : std::max<std::int64_t>(1, indices.back());
       for (std::size_t d = 0; d < shape(0).size() && static_cast<std::int64_t>(d) < k; ++d) lower(shape(0)[d]);
+    } else if (const std::string base = aten_base(node.op); base == "aten.scatter_add" || base == "aten.scatter_reduce" || base == "aten.index_select") {
+      const int at = aten_operand_position(node, "index");
+      if (at < 0 || !reads(static_cast<std::size_t>(at)) || node.inputs[0] < 0) continue;
+      if (const auto axis = normal_axis(node.attrs.integer("dim"), shape(0).size())) lower(shape(0)[*axis]);
     } else if (node.op == "EMBEDDING_LOOKUP" && reads(0) && node.inputs.size() > 1 && !shape(1).empty()) {
       lower(shape(1)[0]);
     } else if (node.op == "SCATTER_ND" && reads(0) && !node.outputs.empty()) {
@@ -134,6 +144,32 @@ std::int64_t SiteRunner::index_limit(ValueId input) const {
   return a && b ? std::min(a, b) : std::max(a, b);
 }
 
+/// How many marks a boolean mask must have, where the program fixes the number of rows that it selects.
+std::optional<std::int64_t> SiteRunner::marks_wanted(ValueId input) const {
+  if (input_value(input).dtype != DType::boolean) return std::nullopt;
+  const Graph& graph = old_graph();
+  for (const NodeId id : site_.before) {
+    const Node& node = graph.node(id);
+    const std::string base = aten_base(node.op);
+    if (base != "aten.index" && base != "aten.index_put") continue;
+    const auto indices = aten_operands(node, "indices");
+    if (indices.size() != 1 || indices[0] != input || node.outputs.empty()) continue;
+    const Shape& rows = graph.value(base == "aten.index" ? node.outputs[0] : node.inputs.back()).shape;
+    if (!rows.empty() && rows[0] > 1) return rows[0];
+  }
+  return std::nullopt;
+}
+
+Tensor SiteRunner::mask_with(const Shape& shape, std::int64_t marks, std::uint64_t seed) {
+  std::vector<std::int64_t> bits(static_cast<std::size_t>(element_count(shape).value_or(0)), 0);
+  Random random(seed);
+  for (std::int64_t left = std::min<std::int64_t>(marks, static_cast<std::int64_t>(bits.size())); left > 0;) {
+    auto& bit = bits[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bits.size())))];
+    if (!bit) bit = 1, --left;
+  }
+  return Tensor::of_integers(DType::boolean, shape, bits);
+}
+
 TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_size) const {
   TensorMap inputs;
   int position = 0;
@@ -145,6 +181,7 @@ TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_s
     limits.index_limit = index_limit(v);
     limits.largest = largest_;
     inputs[v] = sample(value.dtype, input_shape(v, dynamic_size), std::move(quantization), recipe, position++, limits);
+    if (const auto marks = marks_wanted(v)) inputs[v] = mask_with(inputs[v].shape, *marks, recipe.seed);
   }
   return inputs;
 }

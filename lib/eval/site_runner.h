@@ -53,6 +53,8 @@ class SiteRunner {
  private:
   double longest_sum() const;
 
+  std::optional<std::int64_t> marks_wanted(ValueId input) const;
+  static Tensor mask_with(const Shape& shape, std::int64_t marks, std::uint64_t seed);
   const Model& before_;
   const Model& after_;
   const Site& site_;

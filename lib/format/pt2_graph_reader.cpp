@@ -277,6 +277,8 @@ class GraphReader {
       const std::string path = entry.substr(comma + 1, entry.find(',', comma + 1) - comma - 1);
       const bool made_by_torch = path.starts_with("_empty_nn_module_stack");
       node.layer = made_by_torch ? "" : path.empty() ? "self" : "self." + path;
+      const std::size_t type = entry.rfind(',');
+      if (type != comma) node.attrs.set("#module", entry.substr(type + 1));
     }
     if (const Json source_fn = metadata.at("source_fn_stack")) node.attrs.set("#source_fn_stack", source_fn.text());
     if (const Json torch_fn = metadata.at("torch_fn")) node.attrs.set("#torch_fn", torch_fn.text());

@@ -76,6 +76,11 @@ std::string Pt2ProgramEditor::name_of(std::size_t index, ValueId id) const {
   return it != new_names_[index].end() ? it->second : edited_.graphs[index].value(id).name;
 }
 
+bool Pt2ProgramEditor::is_renamed(std::size_t index, ValueId id) const {
+  const auto& before = original_.graphs[index].values;
+  return id >= 0 && static_cast<std::size_t>(id) < before.size() && before[static_cast<std::size_t>(id)].name != edited_.graphs[index].value(id).name;
+}
+
 Status Pt2ProgramEditor::edit_graph(std::size_t index) {
   const Graph& before = original_.graphs[index];
   const Graph& after = edited_.graphs[index];
@@ -97,14 +102,14 @@ Status Pt2ProgramEditor::edit_node(std::size_t index, NodeId id) {
   if (now.op != was.op || now.inputs.size() != was.inputs.size() || now.outputs.size() != was.outputs.size())
     return cannot(fmt::format("node {} ({}) changed its operator or its number of operands", id, was.op));
   for (std::size_t i = 0; i < now.inputs.size(); ++i) {
-    if (now.inputs[i] == was.inputs[i]) continue;
+    if (now.inputs[i] == was.inputs[i] && !is_renamed(index, now.inputs[i])) continue;
     if (now.inputs[i] == none_id) return cannot(fmt::format("operand {} of node {} ({}) was taken away", i, id, was.op));
     const std::string name = name_of(index, now.inputs[i]);
     const bool absent = was.inputs[i] == none_id;
     splices_.replace(at.input_names[i], absent ? render_value(edited_.graphs[index].value(now.inputs[i]), name) : json_quote(name));
   }
   for (std::size_t i = 0; i < now.outputs.size(); ++i)
-    if (now.outputs[i] != was.outputs[i]) splices_.replace(at.output_names[i], json_quote(name_of(index, now.outputs[i])));
+    if (now.outputs[i] != was.outputs[i] || is_renamed(index, now.outputs[i])) splices_.replace(at.output_names[i], json_quote(name_of(index, now.outputs[i])));
   const auto names = [&](ValueId v) { return name_of(index, v); };
   std::string added;
   for (const auto& [key, value] : now.attrs) {
@@ -194,6 +199,7 @@ void Pt2ProgramEditor::edit_values(std::size_t index) {
       const Json meta = at.value_meta[i];
       if (value.shape != before.values[i].shape || value.dim_names != before.values[i].dim_names) splices_.replace(meta.span(), render_tensor_meta(value, size, meta.at("requires_grad").boolean()));
       else if (value.dtype != before.values[i].dtype) splices_.replace(meta.at("dtype").span(), std::to_string(pt2_scalar_type(value.dtype)));
+      if (is_renamed(index, id)) splices_.replace(meta.key_span(), json_quote(value.name)), rebuilt = true;
       parts.push_back(splices_.text_of(at.value_entries[i]));
     } else if (is_live(index, id) && bit_width(value.dtype) > 0) {
       parts.push_back(json_quote(name_of(index, id)) + ": " + render_tensor_meta(value, size));
@@ -211,7 +217,7 @@ Status Pt2ProgramEditor::edit_inner_ports(std::size_t index) {
       if (port.value == none_id) continue;
       if (next >= ids->size()) return cannot("an inner graph lost an input or output");
       const ValueId id = (*ids)[next++];
-      if (id != port.value) splices_.replace(port.name, json_quote(name_of(index, id)));
+      if (id != port.value || is_renamed(index, id)) splices_.replace(port.name, json_quote(name_of(index, id)));
     }
     if (next != ids->size()) return cannot("an inner graph gained an input or output");
   }
@@ -305,7 +311,7 @@ Status Pt2ProgramEditor::edit_results() {
     if (at.output_ports[i].value != none_id) {
       if (next >= after.outputs.size()) return cannot("an output was taken away");
       const ValueId id = after.outputs[next++];
-      if (id != at.output_ports[i].value) {
+      if (id != at.output_ports[i].value || is_renamed(0, id)) {
         const std::string name = json_quote(name_of(0, id));
         splices_.replace(at.output_ports[i].name, name);
         splices_.replace(spec.name, name);

@@ -42,6 +42,7 @@ class Pt2ProgramEditor {
   Status edit_interface();
   void edit_placeholders();
   Status edit_results();
+  bool is_renamed(std::size_t index, ValueId id) const;
   std::string name_of(std::size_t index, ValueId id) const;
   std::string metadata_for(std::size_t index, const Node& node) const;
   void add_metadata(JsonSpan metadata, const std::string& key, const std::string& text);

@@ -137,7 +137,7 @@ std::string render_node(const Graph& graph, const Node& node, const ValueNames& 
       const std::string name = full.substr(0, full.find('['));
       if (node.attrs.find(name) || std::find(done.begin(), done.end(), name) != done.end()) continue;
       done.push_back(name);
-      add(name, render_operands(graph, operands_of(node, name), names, name == "indices"), aten_keyword_only(name));
+      add(name, render_operands(graph, operands_of(node, name), names, name == "indices"), true);  // by name: torch sorts them by the schema
     }
     for (const auto& [name, value] : node.attrs)
       if (!name.starts_with('#')) add(name, render_literal(name, value, graph, node, names), true);

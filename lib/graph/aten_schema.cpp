@@ -203,9 +203,4 @@ const AtenSchema* aten_schema(std::string_view op) {
   return it != schemas.end() && it->op == op ? &*it : nullptr;
 }
 
-bool aten_keyword_only(std::string_view argument) {
-  constexpr std::string_view names[] = {"dtype", "layout", "device", "pin_memory", "memory_format", "alpha", "rounding_mode", "implicit", "generator", "out_dtype", "out"};
-  return std::find(std::begin(names), std::end(names), argument) != std::end(names);
-}
-
 }  // namespace md

@@ -30,8 +30,4 @@ struct AtenSchema {
 /// The schema of an operator that patches may create; null when it is not in the table.
 const AtenSchema* aten_schema(std::string_view op);
 
-/// True for arguments that torch accepts by keyword only in every aten operator (dtype, layout, device, ...), for
-/// operators outside the table. `to.dtype` is in the table because its dtype is positional.
-bool aten_keyword_only(std::string_view argument);
-
 }  // namespace md

@@ -102,9 +102,11 @@ Result<Signature::Part> Signature::parse_capture(std::string_view inside) {
     part.kind = Kind::shape;
   else if (rest == "text")
     part.kind = Kind::text;
+  else if (rest == "lines")
+    part.kind = Kind::lines;
   else
     return input_error(
-        fmt::format("capture {{{}}}: unknown kind \"{}\"; known: word, int, shape, text", inside, rest));
+        fmt::format("capture {{{}}}: unknown kind \"{}\"; known: word, int, shape, text, lines", inside, rest));
   return part;
 }
 
@@ -184,7 +186,8 @@ bool Signature::match_capture(Attempt& attempt, std::size_t part, std::size_t at
       break;
   }
   const bool word = capture.kind == Kind::word;
-  const auto stops = [&](char c) { return c == '\n' || (word && is_blank(c)); };
+  const bool one_line = capture.kind != Kind::lines;
+  const auto stops = [&](char c) { return (one_line && c == '\n') || (word && is_blank(c)); };
   if (part + 1 == parts_.size()) {
     std::size_t end = at;
     while (end < message.size() && !stops(message[end])) ++end;
@@ -213,6 +216,7 @@ std::optional<std::size_t> Signature::leading_start(std::string_view message, st
     case Kind::text:
       while (start > 0 && before[start - 1] != '\n') --start;
       return start;
+    case Kind::lines: return 0;
     case Kind::integer:
       while (start > 0 && is_digit(before[start - 1])) --start;
       break;

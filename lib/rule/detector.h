@@ -29,6 +29,11 @@ struct ProposedFix {
   Exactness exactness = Exactness::exact;
   bool unsafe = false;        ///< changes the interface, more than doubles the work, or rests on an assumption
   std::string unsafe_reason;  ///< required when unsafe
+  /// The types of inputs and outputs change because the runtime cannot take the old ones (bfloat16): said in the message,
+  /// and not held against the fix.
+  bool retypes_interface = false;
+  /// Worth applying although results change in their last bits and neither a log nor a target asks for it.
+  bool uncalled = false;
 };
 
 /// How sure it is that a silent fault does harm here. Less than `shown` is reported as a note.

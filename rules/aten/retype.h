@@ -1,0 +1,14 @@
+// A region of one floating-point type computed in another: bfloat16 in float32, float64 in float32.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lib/rule/detector.h"
+
+namespace md {
+
+/// One result for the graph when it holds values of `from`: all of them become `to`, with their constants, casts, dtype
+/// arguments and checks. `why` is the finding's message, "{}" in it the number of values.
+std::vector<DetectResult> retype_region(const DetectContext& context, DType from, DType to, const std::string& why);
+
+}  // namespace md

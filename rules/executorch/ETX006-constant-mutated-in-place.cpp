@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include "lib/edit/aten_builder.h"
+#include "lib/eval/fold.h"
+#include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
+#include "rules/aten/functionalize.h"
+#include "rules/aten/shared_constants.h"
+
+namespace md {
+namespace {
+
+/// Writes straight into a buffer are what torch.export itself functionalizes when it decomposes: they fail only where the
+/// log says so. Writes through a view, or into a constant made in the graph, are what constant propagation freezes.
+bool through_view_or_made(const Graph& graph, ValueId base) {
+  if (!graph.value(base).is_constant()) return true;
+  const auto uses = graph.uses(base);
+  for (const Use& use : uses)
+    if (aten_view(graph.node(use.node).op))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<DetectResult> ETX006(const DetectContext& context) {
+  const Graph& graph = context.graph;
+  const bool logged = log_says(context, "is mutated in the forward method");
+  Functionalized done = functionalize(context, [&](ValueId base) {
+    return depends_on_constants_only(graph, base) && (logged || through_view_or_made(graph, base));
+  });
+  if (done.writes.empty()) return {};
+  DetectResult result;
+  result.nodes = done.writes;
+  result.value = done.base;
+  result.message = fmt::format("{} writes in place into {}", graph.node(done.writes.front()).op, graph.value(done.base).name);
+  result.reason = done.reason;
+  if (!done.reason.empty()) result.state = DetectResult::State::declined;
+  else result.fixes.push_back({std::move(done.patch), Exactness::exact, false, ""});
+  return {std::move(result)};
+}
+
+}  // namespace md

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <limits>
+
+#include "lib/edit/aten_builder.h"
+#include "lib/rule/detector.h"
+#include "lib/graph/aten_view.h"
+
+namespace md {
+namespace {
+
+std::vector<DetectResult> in_lowered(const DetectContext& context) {
+  std::vector<DetectResult> results;
+  for (const NodeId id : context.graph.order) {
+    const Node& node = context.graph.node(id);
+    if (node.op != "delegate" || !node.attrs.flag("updates_constant")) continue;
+    DetectResult result;
+    result.state = DetectResult::State::advice;
+    result.nodes = {id};
+    result.message = "an MLX partition updates a slice of a constant";
+    result.reason = "fix the .pt2 that it was lowered from (modeldoctor fix model.pt2 --target executorch-mlx), and lower again";
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::int64_t clamped(std::int64_t bound, std::int64_t size) { return std::clamp<std::int64_t>(bound < 0 ? bound + size : bound, 0, size); }
+
+/// The parts in front of the source, the source, and behind it.
+Patch as_parts(const DetectContext& context, NodeId id, ValueId base, ValueId src, int dim, std::int64_t start, std::int64_t end) {
+  const Node& node = context.graph.node(id);
+  AtenBuilder b(context.graph, context.graph_index, "cat of the slices around it");
+  b.remove(id);
+  const std::int64_t size = b.shape(base)[static_cast<std::size_t>(dim)];
+  std::vector<ValueId> parts;
+  if (start > 0) parts.push_back(b.slice(base, dim, 0, start));
+  parts.push_back(src);
+  if (end < size) parts.push_back(b.slice(base, dim, end, size));
+  b.result_into(node.outputs[0]);
+  b.cat(parts, dim);
+  return b.take();
+}
+
+}  // namespace
+
+std::vector<DetectResult> ETX022(const DetectContext& context) {
+  if (context.model.format == Format::pte) return in_lowered(context);
+  std::vector<DetectResult> results;
+  const Graph& graph = context.graph;
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    const std::string base = aten_base(node.op);
+    if (base != "aten.slice_scatter" && base != "aten.select_scatter") continue;
+    const ValueId self = aten_operand(node, "self"), src = aten_operand(node, "src");
+    if (self < 0 || src < 0 || !graph.value(self).is_constant() || node.outputs.size() != 1) continue;
+    DetectResult result;
+    result.nodes = {id};
+    result.value = self;
+    result.message = node.op + " writes into the constant " + graph.value(self).name;
+    const Value& target = graph.value(self);
+    const auto dim = aten_dim(node, "dim", target.rank(), 0);
+    if (!dim || base == "aten.select_scatter" || node.attrs.integer("step", 1) != 1 || graph.value(src).dtype != target.dtype) {
+      result.state = DetectResult::State::declined;
+      result.reason = "only slices with step 1 of the same type are put together again";
+    } else {
+      const std::int64_t size = target.shape[static_cast<std::size_t>(*dim)];
+      const std::int64_t start = clamped(node.attrs.integer("start", 0), size), end = std::max(start, clamped(node.attrs.integer("end", std::numeric_limits<std::int64_t>::max()), size));
+      result.fixes.push_back({as_parts(context, id, self, src, *dim, start, end), Exactness::exact, false, ""});
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace md
