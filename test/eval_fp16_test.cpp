@@ -105,7 +105,10 @@ TEST_CASE("the original eps after the division is refuted by rows with one outli
 
 TEST_CASE("a long sum overflows where a mean does not", "[fp16]") {
   const auto text = [](const char* op) {
-    return "input %x : f32[1, 96, 96, 2]\nconst %a : i32[2] = [1, 2]\nconst %n : f32[1] = [0.00010850694444444444]\n%s = " + std::string(op) + "(%x, %a) { keep_dims = true } : f32[1, 1, 1, 2]\n%y = MUL(%s, %n) : f32[1, 1, 1, 2]\noutput %y\n";
+    return "input %x : f32[1, 96, 96, 2]\nconst %a : i32[2] = [1, 2]\nconst %n : f32[1] = "
+           "[0.00010850694444444444]\n%s = " +
+           std::string(op) +
+           "(%x, %a) { keep_dims = true } : f32[1, 1, 1, 2]\n%y = MUL(%s, %n) : f32[1, 1, 1, 2]\noutput %y\n";
   };
   Fp16Options options;
   options.inputs.ranges["x"] = {20, 50};
@@ -117,9 +120,12 @@ TEST_CASE("a long sum overflows where a mean does not", "[fp16]") {
 }
 
 TEST_CASE("error that grows with depth is precision, not overflow", "[fp16]") {
-  std::string text = "input %x : f32[1, 64]\nconst %c : f32[1] = [1.0009765]\nconst %d : f32[1] = [300]\n%v0 = ADD(%x, %d) : f32[1, 64]\n";
+  std::string text =
+      "input %x : f32[1, 64]\nconst %c : f32[1] = [1.0009765]\nconst %d : f32[1] = [300]\n%v0 = ADD(%x, %d) "
+      ": f32[1, 64]\n";
   int last = 0;
-  for (int i = 1; i <= 120; ++i, ++last) text += "%v" + std::to_string(i) + " = MUL(%v" + std::to_string(i - 1) + ", %c) : f32[1, 64]\n";
+  for (int i = 1; i <= 120; ++i, ++last)
+    text += "%v" + std::to_string(i) + " = MUL(%v" + std::to_string(i - 1) + ", %c) : f32[1, 64]\n";
   text += "%y = SUB(%v" + std::to_string(last) + ", %d) : f32[1, 64]\noutput %y\n";
   const Fp16Report report = fp16_report(parse(text), 0, {});
   INFO(report.summary);

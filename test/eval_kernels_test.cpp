@@ -20,7 +20,8 @@ struct OneNode {
   Model model;
   std::vector<Tensor> inputs;
 
-  OneNode(std::string op, std::vector<Operand> operands, DType result, Attributes attrs = {}, std::size_t outputs = 1) {
+  OneNode(std::string op, std::vector<Operand> operands, DType result, Attributes attrs = {},
+          std::size_t outputs = 1) {
     Graph graph;
     Node node;
     node.op = std::move(op);
@@ -58,8 +59,12 @@ struct OneNode {
   }
 };
 
-Tensor floats(Shape shape, std::vector<double> values) { return Tensor::of(DType::f32, std::move(shape), values); }
-Tensor ints(Shape shape, std::vector<std::int64_t> values) { return Tensor::of_integers(DType::i32, std::move(shape), values); }
+Tensor floats(Shape shape, std::vector<double> values) {
+  return Tensor::of(DType::f32, std::move(shape), values);
+}
+Tensor ints(Shape shape, std::vector<std::int64_t> values) {
+  return Tensor::of_integers(DType::i32, std::move(shape), values);
+}
 using Numbers = std::vector<double>;
 
 }  // namespace
@@ -92,7 +97,8 @@ TEST_CASE("fp16 storage overflows to infinity or saturates", "[eval][fp16]") {
 TEST_CASE("a sum in fp16 stops growing, a mean with a wide sum does not", "[eval][fp16]") {
   const Tensor x = floats({4096}, std::vector<double>(4096, 100.0));
   Attributes keep;
-  const OneNode sum("SUM", {{x}, {ints({1}, {0}), true}}, DType::f32, keep), mean("MEAN", {{x}, {ints({1}, {0}), true}}, DType::f32, keep);
+  const OneNode sum("SUM", {{x}, {ints({1}, {0}), true}}, DType::f32, keep),
+      mean("MEAN", {{x}, {ints({1}, {0}), true}}, DType::f32, keep);
   EvaluateOptions half;
   half.mode.arithmetic = Arithmetic::f16_accumulate;
   half.watch_sums = true;
@@ -104,18 +110,36 @@ TEST_CASE("a sum in fp16 stops growing, a mean with a wide sum does not", "[eval
 
 TEST_CASE("data movement", "[eval]") {
   const Tensor x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
-  REQUIRE(OneNode("TRANSPOSE", {{x}, {ints({2}, {1, 0}), true}}, DType::f32).run().numbers() == Numbers{0, 3, 1, 4, 2, 5});
-  REQUIRE(OneNode("TILE", {{x}, {ints({2}, {1, 2}), true}}, DType::f32).run().numbers() == Numbers{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
-  REQUIRE(OneNode("GATHER", {{x}, {ints({2}, {2, 0}), true}}, DType::f32, [] { Attributes a; a.set("axis", std::int64_t{1}); return a; }()).run().numbers() == Numbers{2, 0, 5, 3});
-  REQUIRE(OneNode("GATHER_ND", {{x}, {ints({1, 2}, {1, 1}), true}}, DType::f32).run().numbers() == Numbers{4});
-  REQUIRE(OneNode("REVERSE_V2", {{x}, {ints({1}, {1}), true}}, DType::f32).run().numbers() == Numbers{2, 1, 0, 5, 4, 3});
-  REQUIRE(OneNode("PAD", {{x}, {ints({2, 2}, {0, 0, 1, 0}), true}}, DType::f32).run().numbers() == Numbers{0, 0, 1, 2, 0, 3, 4, 5});
+  REQUIRE(OneNode("TRANSPOSE", {{x}, {ints({2}, {1, 0}), true}}, DType::f32).run().numbers() ==
+          Numbers{0, 3, 1, 4, 2, 5});
+  REQUIRE(OneNode("TILE", {{x}, {ints({2}, {1, 2}), true}}, DType::f32).run().numbers() ==
+          Numbers{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
+  REQUIRE(OneNode("GATHER", {{x}, {ints({2}, {2, 0}), true}}, DType::f32,
+                  [] {
+                    Attributes a;
+                    a.set("axis", std::int64_t{1});
+                    return a;
+                  }())
+              .run()
+              .numbers() == Numbers{2, 0, 5, 3});
+  REQUIRE(OneNode("GATHER_ND", {{x}, {ints({1, 2}, {1, 1}), true}}, DType::f32).run().numbers() ==
+          Numbers{4});
+  REQUIRE(OneNode("REVERSE_V2", {{x}, {ints({1}, {1}), true}}, DType::f32).run().numbers() ==
+          Numbers{2, 1, 0, 5, 4, 3});
+  REQUIRE(OneNode("PAD", {{x}, {ints({2, 2}, {0, 0, 1, 0}), true}}, DType::f32).run().numbers() ==
+          Numbers{0, 0, 1, 2, 0, 3, 4, 5});
   Attributes reflect;
   reflect.set("mode", EnumValue{0, "REFLECT"});
-  REQUIRE(OneNode("MIRROR_PAD", {{x}, {ints({2, 2}, {0, 0, 2, 1}), true}}, DType::f32, reflect).run().numbers() == Numbers{2, 1, 0, 1, 2, 1, 5, 4, 3, 4, 5, 4});
+  REQUIRE(
+      OneNode("MIRROR_PAD", {{x}, {ints({2, 2}, {0, 0, 2, 1}), true}}, DType::f32, reflect).run().numbers() ==
+      Numbers{2, 1, 0, 1, 2, 1, 5, 4, 3, 4, 5, 4});
   Attributes shrink;
   shrink.set("shrink_axis_mask", std::int64_t{1});
-  const Tensor row = OneNode("STRIDED_SLICE", {{x}, {ints({2}, {-1, 2}), true}, {ints({2}, {0, -9}), true}, {ints({2}, {1, -2}), true}}, DType::f32, shrink).run();
+  const Tensor row =
+      OneNode("STRIDED_SLICE",
+              {{x}, {ints({2}, {-1, 2}), true}, {ints({2}, {0, -9}), true}, {ints({2}, {1, -2}), true}},
+              DType::f32, shrink)
+          .run();
   REQUIRE(row.shape == Shape{2});
   REQUIRE(row.numbers() == Numbers{5, 3});
 }
@@ -128,7 +152,9 @@ TEST_CASE("space and batch round trip", "[eval]") {
   const Tensor batched = OneNode("SPACE_TO_BATCH_ND", {{x}, {block, true}, {none, true}}, DType::f32).run();
   REQUIRE(batched.shape == Shape{12, 2, 2, 3});
   REQUIRE(batched.number(3) == 9);  // the next pixel of block column 0 is three to the right
-  REQUIRE(OneNode("BATCH_TO_SPACE_ND", {{batched}, {block, true}, {none, true}}, DType::f32).run().numbers() == n);
+  REQUIRE(
+      OneNode("BATCH_TO_SPACE_ND", {{batched}, {block, true}, {none, true}}, DType::f32).run().numbers() ==
+      n);
 }
 
 TEST_CASE("convolution with SAME padding and a group of channels", "[eval]") {
@@ -138,13 +164,18 @@ TEST_CASE("convolution with SAME padding and a group of channels", "[eval]") {
   a.set("stride_w", std::int64_t{1});
   const Tensor x = floats({1, 1, 3, 2}, {1, 10, 2, 20, 3, 30});
   // Two groups of one channel; filter 0 sums the window of channel 0, filter 1 that of channel 1.
-  const Tensor y = OneNode("CONV_2D", {{x}, {floats({2, 1, 3, 1}, {1, 1, 1, 1, 1, 1}), true}, {floats({2}, {0, 0.5}), true}}, DType::f32, a).run();
+  const Tensor y =
+      OneNode("CONV_2D",
+              {{x}, {floats({2, 1, 3, 1}, {1, 1, 1, 1, 1, 1}), true}, {floats({2}, {0, 0.5}), true}},
+              DType::f32, a)
+          .run();
   REQUIRE(y.numbers() == Numbers{3, 30.5, 6, 60.5, 5, 50.5});
 }
 
 TEST_CASE("quantized addition rescales as the runtime does", "[eval]") {
   Tensor a = Tensor::of_integers(DType::i8, {3}, std::vector<std::int64_t>{-128, 0, 127}), b = a;
-  a.quantization = b.quantization = std::make_shared<const Quantization>(Quantization{{0.5f}, {0}, 0, {}, {}});
+  a.quantization = b.quantization =
+      std::make_shared<const Quantization>(Quantization{{0.5f}, {0}, 0, {}, {}});
   OneNode add("ADD", {{a}, {b}}, DType::i8);
   add.model.graphs[0].values[2].quantization = Quantization{{1.0f}, {3}, 0, {}, {}};
   REQUIRE(add.run().numbers() == Numbers{-125, 3, 127});

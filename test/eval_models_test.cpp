@@ -1,4 +1,5 @@
-// Whole models against what the LiteRT CPU interpreter computed on the inputs stored beside them (in_NAME, out_NAME).
+// Whole models against what the LiteRT CPU interpreter computed on the inputs stored beside them (in_NAME,
+// out_NAME).
 #include "lib/eval/difference.h"
 #include "lib/eval/fp16_report.h"
 #include "lib/format/document.h"
@@ -34,7 +35,8 @@ Stored load(const std::string& name) {
       for (const auto& [key, tensor] : *arrays)
         if (value == v && key == "out_" + name_in_signature) {
           stored.outputs.push_back(tensor);
-          if (const auto& q = model.graphs[0].value(v).quantization; q && !tensor.is_float()) stored.outputs.back().quantization = std::make_shared<const Quantization>(*q);
+          if (const auto& q = model.graphs[0].value(v).quantization; q && !tensor.is_float())
+            stored.outputs.back().quantization = std::make_shared<const Quantization>(*q);
         }
   REQUIRE(stored.outputs.size() == model.graphs[0].outputs.size());
   return stored;
@@ -58,8 +60,10 @@ double worst(const Stored& stored, bool integers) {
 }  // namespace
 
 TEST_CASE("float models agree with the CPU interpreter to 1e-5", "[eval][models]") {
-  const auto name = GENERATE(as<std::string>{}, "transformer", "transformer-fp16", "transformer-weight-only-int8", "convolutions", "grid-sample", "transposed-convolution", "convolution-3d", "spectrum",
-                             "recurrent", "bicubic", "mean", "mean-as-sum", "rms-norm-large", "layer-norm-large", "runtime-index");
+  const auto name = GENERATE(as<std::string>{}, "transformer", "transformer-fp16",
+                             "transformer-weight-only-int8", "convolutions", "grid-sample",
+                             "transposed-convolution", "convolution-3d", "spectrum", "recurrent", "bicubic",
+                             "mean", "mean-as-sum", "rms-norm-large", "layer-norm-large", "runtime-index");
   INFO(name);
   REQUIRE(worst(load(name), false) < 1e-5);
 }
@@ -71,7 +75,8 @@ TEST_CASE("models with 8-bit weights and float activations agree to 1e-5", "[eva
 }
 
 TEST_CASE("int8 models agree with the CPU interpreter in every number", "[eval][models]") {
-  const auto name = GENERATE(as<std::string>{}, "transformer-int8", "convolutions-int8", "transposed-convolution-int8", "detector-int8", "masked-attention-int8");
+  const auto name = GENERATE(as<std::string>{}, "transformer-int8", "convolutions-int8",
+                             "transposed-convolution-int8", "detector-int8", "masked-attention-int8");
   INFO(name);
   REQUIRE(worst(load(name), true) == 0);
 }
@@ -83,7 +88,8 @@ TEST_CASE("the fp16 doctor names the tensor that overflows on the stored inputs"
     options.inputs.inputs = {stored.inputs};
     return fp16_report(stored.document->model(), 0, options);
   };
-  const Fp16Report rms = report("rms-norm-large"), layer = report("layer-norm-large"), sum = report("mean-as-sum"), mean = report("mean");
+  const Fp16Report rms = report("rms-norm-large"), layer = report("layer-norm-large"),
+                   sum = report("mean-as-sum"), mean = report("mean");
   REQUIRE(rms.verdict == Fp16Verdict::overflow);
   REQUIRE(rms.symptom == "zeros");
   REQUIRE(rms.layers[*rms.first].op == "MUL");

@@ -217,7 +217,8 @@ input %x : i8[4] q(0.1, 0)
 output %y
 )";
   const auto maximum = [](const char* zero) {
-    return std::string("input %x : i8[4] q(0.1, 0)\nconst %z : i8[1] q(0.1, 0) = [") + zero + "]\n%y = MAXIMUM(%x, %z) : i8[4] q(0.1, 0)\noutput %y\n";
+    return std::string("input %x : i8[4] q(0.1, 0)\nconst %z : i8[1] q(0.1, 0) = [") + zero +
+           "]\n%y = MAXIMUM(%x, %z) : i8[4] q(0.1, 0)\noutput %y\n";
   };
   const Proof p = Versions(before, maximum("0")).prove();
   INFO(p.counterexample << p.note);
@@ -238,7 +239,8 @@ output %y
   const auto product = [](const char* last) {
     std::string w;
     for (int i = 0; i < 47; ++i) w += "1, ";
-    return "input %x : f32[2, 48]\nconst %w : f32[1, 48] = [" + w + last + "]\n%y = FULLY_CONNECTED(%x, %w, _) { keep_num_dims = true } : f32[2, 1]\noutput %y\n";
+    return "input %x : f32[2, 48]\nconst %w : f32[1, 48] = [" + w + last +
+           "]\n%y = FULLY_CONNECTED(%x, %w, _) { keep_num_dims = true } : f32[2, 1]\noutput %y\n";
   };
   const Proof rounding = Versions(before, product("1")).prove(Exactness::rounding);
   INFO(rounding.counterexample << rounding.note);
@@ -276,7 +278,8 @@ output %y
 
 TEST_CASE("a difference on infinite inputs is stated", "[proof]") {
   const auto model = [](const char* last) {
-    return parse(std::string("input %x : f32[3]\nconst %z : f32[3] = [0, 0, 0]\n%y = ") + last + " : f32[3]\noutput %y\n");
+    return parse(std::string("input %x : f32[3]\nconst %z : f32[3] = [0, 0, 0]\n%y = ") + last +
+                 " : f32[3]\noutput %y\n");
   };
   // x * 0 is 0 for finite x only.
   const Proof p = prove(model("MUL(%x, %z)"), model("RESHAPE(%z, _) { new_shape = [3] }"), 0, {});

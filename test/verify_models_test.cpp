@@ -1,6 +1,6 @@
 // Whole models compared, NumPy files, taps, runners.
-#include <cstdlib>
 #include <unistd.h>
+#include <cstdlib>
 
 #include <filesystem>
 #include <fstream>
@@ -24,12 +24,14 @@ Model parse(const std::string& text) {
 
 Model two_layers(const std::string& weight) {
   return parse("input %x : f32[2, 4]\nconst %w : f32[3, 4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, " + weight +
-               "]\nconst %c : f32[1] = [0.5]\n%h = FULLY_CONNECTED(%x, %w, _) : f32[2, 3]\n%s = MUL(%h, %c) : f32[2, 3]\n%y = SOFTMAX(%s) { beta = 1.0 } : f32[2, 3]\noutput %y\n");
+               "]\nconst %c : f32[1] = [0.5]\n%h = FULLY_CONNECTED(%x, %w, _) : f32[2, 3]\n%s = MUL(%h, %c) "
+               ": f32[2, 3]\n%y = SOFTMAX(%s) { beta = 1.0 } : f32[2, 3]\noutput %y\n");
 }
 
 /// A folder of the test's own.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("modeldoctor-test-" + std::to_string(getpid()));
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("modeldoctor-test-" + std::to_string(getpid()));
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   std::string file(const std::string& name) const { return (path / name).string(); }
@@ -63,7 +65,8 @@ TEST_CASE("a changed weight is found, with the layer where values part", "[verif
 }
 
 TEST_CASE("interfaces are compared first", "[verify]") {
-  const Model a = parse("input %x : f32[2]\n%y = RELU(%x) : f32[2]\noutput %y\n"), b = parse("input %x : f32[1, 2]\n%z = RELU(%x) : f32[1, 2]\noutput %z\n");
+  const Model a = parse("input %x : f32[2]\n%y = RELU(%x) : f32[2]\noutput %y\n"),
+              b = parse("input %x : f32[1, 2]\n%z = RELU(%x) : f32[1, 2]\noutput %z\n");
   const auto texts = compare_interfaces(a.graphs[0], b.graphs[0]);
   REQUIRE(texts.size() == 3);
   REQUIRE(texts[0] == "input \"x\" is f32 2 in A, f32 1x2 in B");
@@ -81,7 +84,8 @@ TEST_CASE("arrays survive .npy, in both orders", "[verify]") {
   std::string fortran = bytes;
   const auto at = fortran.find("'fortran_order': False");
   fortran.replace(at, 22, "'fortran_order': True ");
-  const auto other = parse_npy("t", Bytes(reinterpret_cast<const std::uint8_t*>(fortran.data()), fortran.size()));
+  const auto other =
+      parse_npy("t", Bytes(reinterpret_cast<const std::uint8_t*>(fortran.data()), fortran.size()));
   REQUIRE(other);
   REQUIRE(other->numbers() == std::vector<double>{1, 3, 5, 2, 4, -0.5});
   const Tensor scalar = Tensor::of_integers(DType::i64, {}, std::vector<std::int64_t>{7});
@@ -94,14 +98,16 @@ TEST_CASE("arrays survive .npy, in both orders", "[verify]") {
 
 TEST_CASE("damaged NumPy files are refused with the file's name", "[verify]") {
   const std::string bytes = npy_bytes(Tensor::of(DType::f32, {2, 3}, std::vector<double>(6)));
-  for (const std::size_t length : {std::size_t{0}, std::size_t{7}, std::size_t{11}, std::size_t{40}, bytes.size() - 1}) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{7}, std::size_t{11}, std::size_t{40}, bytes.size() - 1}) {
     const auto r = parse_npy("cut.npy", Bytes(reinterpret_cast<const std::uint8_t*>(bytes.data()), length));
     REQUIRE_FALSE(r);
     REQUIRE(r.error().message.find("cut.npy: ") == 0);
   }
   std::string huge = bytes;
   huge.replace(huge.find("(2, 3)"), 6, "(2**9)");
-  REQUIRE_FALSE(parse_npy("huge.npy", Bytes(reinterpret_cast<const std::uint8_t*>(huge.data()), huge.size())));
+  REQUIRE_FALSE(
+      parse_npy("huge.npy", Bytes(reinterpret_cast<const std::uint8_t*>(huge.data()), huge.size())));
   const Folder folder;
   write(folder.file("png.npz"), "\x89PNG\r\n");
   const auto png = read_numpy(folder.file("png.npz"));
@@ -112,7 +118,8 @@ TEST_CASE("damaged NumPy files are refused with the file's name", "[verify]") {
 TEST_CASE("inputs come by name, in order, or several samples in one array", "[verify]") {
   const Model model = two_layers("12");
   const Folder folder;
-  write(folder.file("x.npy"), npy_bytes(Tensor::of(DType::f64, {2, 4}, std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8})));
+  write(folder.file("x.npy"),
+        npy_bytes(Tensor::of(DType::f64, {2, 4}, std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8})));
   const auto one = load_inputs(model, {folder.file("x.npy")});
   REQUIRE(one);
   REQUIRE(one->size() == 1);
@@ -129,7 +136,8 @@ TEST_CASE("inputs come by name, in order, or several samples in one array", "[ve
 
 TEST_CASE("a device's outputs are compared with the model's own", "[verify]") {
   const Model model = two_layers("12");
-  const std::vector<Tensor> inputs = {Tensor::of(DType::f32, {2, 4}, std::vector<double>{.1, .2, .3, .4, .1, 0, .1, 0})};
+  const std::vector<Tensor> inputs = {
+      Tensor::of(DType::f32, {2, 4}, std::vector<double>{.1, .2, .3, .4, .1, 0, .1, 0})};
   const auto right = evaluate(model, 0, inputs);
   REQUIRE(right);
   const auto good = verify_device(model, {inputs}, {{"out_y", (*right)[0]}}, {});
@@ -159,7 +167,9 @@ TEST_CASE("a runner that works, refuses, crashes, or hangs costs one result", "[
   const std::vector<Tensor> inputs = {Tensor::of(DType::f32, {2}, std::vector<double>{1, 2})};
   RunnerOptions options;
   // The input is not negative, so that a copy of it is the right answer.
-  options.command = "f() { cp \"$1/in_0.npy\" \"$1/out_0.npy\"; echo '{\"status\":\"ok\",\"runtime\":\"copy 1\",\"outputs\":[\"out_0.npy\"]}' > \"$1/response.json\"; }; f";
+  options.command =
+      "f() { cp \"$1/in_0.npy\" \"$1/out_0.npy\"; echo '{\"status\":\"ok\",\"runtime\":\"copy "
+      "1\",\"outputs\":[\"out_0.npy\"]}' > \"$1/response.json\"; }; f";
   const RunnerResult good = run_on("model.tflite", model, inputs, options);
   INFO(good.error << good.log);
   REQUIRE(good.status == RunnerResult::Status::ok);
@@ -175,7 +185,8 @@ TEST_CASE("a runner that works, refuses, crashes, or hangs costs one result", "[
   const RunnerResult crash = run_on("model.tflite", model, inputs, options);
   REQUIRE(crash.status == RunnerResult::Status::crash);
   REQUIRE(crash.error == "killed by signal 6");
-  options.command = "f() { echo '{\"status\":\"refused\",\"error\":\"GATHER_ND: no\"}' > \"$1/response.json\"; }; f";
+  options.command =
+      "f() { echo '{\"status\":\"refused\",\"error\":\"GATHER_ND: no\"}' > \"$1/response.json\"; }; f";
   const RunnerResult refused = run_on("model.tflite", model, inputs, options);
   REQUIRE(refused.status == RunnerResult::Status::refused);
   REQUIRE(refused.error == "GATHER_ND: no");

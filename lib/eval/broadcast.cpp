@@ -2,7 +2,8 @@
 
 namespace md {
 
-BroadcastPlan::BroadcastPlan(const Shape& output, std::span<const Shape* const> operands) : operands_(operands.size()) {
+BroadcastPlan::BroadcastPlan(const Shape& output, std::span<const Shape* const> operands)
+    : operands_(operands.size()) {
   std::array<std::vector<std::size_t>, max_operands> step;
   std::vector<std::size_t> dims;
   for (const std::int64_t d : output) {

@@ -11,8 +11,8 @@
 
 namespace md {
 
-/// How operands walk through an output: neighbouring dimensions that all operands walk alike are merged, the last one is
-/// the inner loop. Operands must broadcast to `output`.
+/// How operands walk through an output: neighbouring dimensions that all operands walk alike are merged, the
+/// last one is the inner loop. Operands must broadcast to `output`.
 class BroadcastPlan {
  public:
   static constexpr std::size_t max_operands = 4;
@@ -50,8 +50,8 @@ class BroadcastPlan {
 
 /// out[i] = f(a, b) with broadcasting.
 template <class T, class R, class F>
-void broadcast_binary(std::span<const T> a, const Shape& a_shape, std::span<const T> b, const Shape& b_shape, std::span<R> out,
-                      const Shape& out_shape, F&& f) {
+void broadcast_binary(std::span<const T> a, const Shape& a_shape, std::span<const T> b, const Shape& b_shape,
+                      std::span<R> out, const Shape& out_shape, F&& f) {
   const Shape* shapes[] = {&a_shape, &b_shape};
   const BroadcastPlan plan(out_shape, shapes);
   plan.each_row([&](std::size_t at, std::size_t n, const auto& offset, const auto& step) {

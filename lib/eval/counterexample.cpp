@@ -8,8 +8,8 @@
 namespace md {
 namespace {
 
-constexpr int budget = 64;           // runs spent on making one counterexample smaller
-constexpr std::size_t shown = 4;     // numbers of one input that are printed
+constexpr int budget = 64;        // runs spent on making one counterexample smaller
+constexpr std::size_t shown = 4;  // numbers of one input that are printed
 
 std::string element_text(const Shape& shape, std::size_t element) {
   if (shape.empty() || element_count(shape) == 1) return "";
@@ -23,7 +23,10 @@ std::string element_text(const Shape& shape, std::size_t element) {
 }
 
 Tensor with_numbers(const Tensor& like, Shape shape, std::span<const double> numbers) {
-  Tensor t = like.is_float() || like.lanes() == 2 ? Tensor::of(like.dtype, std::move(shape), numbers) : Tensor::of_integers(like.dtype, std::move(shape), std::vector<std::int64_t>(numbers.begin(), numbers.end()));
+  Tensor t = like.is_float() || like.lanes() == 2
+                 ? Tensor::of(like.dtype, std::move(shape), numbers)
+                 : Tensor::of_integers(like.dtype, std::move(shape),
+                                       std::vector<std::int64_t>(numbers.begin(), numbers.end()));
   t.quantization = like.quantization;
   return t;
 }
@@ -37,12 +40,14 @@ std::optional<std::size_t> broadcast_element(const Shape& operand, const Shape& 
     const std::size_t o = output.size() - operand.size() + d;
     if (operand[d] == 1) continue;
     if (operand[d] != output[o]) return std::nullopt;
-    at += static_cast<std::size_t>(static_cast<std::int64_t>(element) / out_steps[o] % output[o] * in_steps[d]);
+    at +=
+        static_cast<std::size_t>(static_cast<std::int64_t>(element) / out_steps[o] % output[o] * in_steps[d]);
   }
   return at;
 }
 
-/// The same inputs cut to one element each; works where all nodes are elementwise and constants have one element.
+/// The same inputs cut to one element each; works where all nodes are elementwise and constants have one
+/// element.
 bool shrink_to_element(TensorMap& inputs, Disagreement& found, const Differ& differ) {
   if (!found.text.empty()) return false;
   TensorMap small;
@@ -68,7 +73,8 @@ void zero_what_does_not_matter(TensorMap& inputs, Disagreement& found, const Dif
       for (std::size_t at = 0; at < tensor.size() && runs < budget; at += block) {
         std::vector<double> numbers = tensor.numbers();
         bool any = false;
-        for (std::size_t i = at; i < std::min(at + block, numbers.size()); ++i) any = any || numbers[i] != 0, numbers[i] = 0;
+        for (std::size_t i = at; i < std::min(at + block, numbers.size()); ++i)
+          any = any || numbers[i] != 0, numbers[i] = 0;
         if (!any) continue;
         TensorMap trial = inputs;
         trial[id] = with_numbers(tensor, tensor.shape, numbers);
@@ -98,26 +104,39 @@ std::string input_text(const SiteRunner& runner, const TensorMap& inputs) {
     std::size_t nonzero = 0;
     for (std::size_t i = 0; i < tensor.size() * static_cast<std::size_t>(tensor.lanes()); ++i) {
       if (tensor.number(i) == 0) continue;
-      if (++nonzero <= shown) numbers += fmt::format("{}{}={}", numbers.empty() ? "" : " ", element_text(tensor.shape, i / static_cast<std::size_t>(tensor.lanes())), short_number(tensor.number(i)));
+      if (++nonzero <= shown)
+        numbers += fmt::format("{}{}={}", numbers.empty() ? "" : " ",
+                               element_text(tensor.shape, i / static_cast<std::size_t>(tensor.lanes())),
+                               short_number(tensor.number(i)));
     }
-    if (nonzero == 0) text += fmt::format("{} {} of zeros", label, shape_text(tensor.shape));
-    else if (nonzero <= shown) text += fmt::format("{} {} with {} and zeros elsewhere", label, shape_text(tensor.shape), numbers);
-    else text += fmt::format("{} {} with {} and {} more numbers", label, shape_text(tensor.shape), numbers, nonzero - shown);
+    if (nonzero == 0)
+      text += fmt::format("{} {} of zeros", label, shape_text(tensor.shape));
+    else if (nonzero <= shown)
+      text += fmt::format("{} {} with {} and zeros elsewhere", label, shape_text(tensor.shape), numbers);
+    else
+      text += fmt::format("{} {} with {} and {} more numbers", label, shape_text(tensor.shape), numbers,
+                          nonzero - shown);
   }
   return text;
 }
 
 }  // namespace
 
-std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs, Disagreement found, const Differ& differ) {
+std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs, Disagreement found,
+                                     const Differ& differ) {
   if (!shrink_to_element(inputs, found, differ)) zero_what_does_not_matter(inputs, found, differ);
-  const std::string given = inputs.empty() ? std::string("the site, which has no run-time input,") : input_text(runner, inputs);
+  const std::string given =
+      inputs.empty() ? std::string("the site, which has no run-time input,") : input_text(runner, inputs);
   if (!found.text.empty()) return fmt::format("{}: {}", given, found.text);
   const auto& [old_value, new_value] = runner.site().outputs[found.output];
   const std::string& name = runner.old_graph().value(old_value).name;
   const std::string where = element_text(found.shape, found.element);
-  const std::string output = runner.site().outputs.size() > 1 || !where.empty() ? fmt::format(" at {}{}", runner.site().outputs.size() > 1 ? "\"" + name + "\"" : "", where) : "";
-  return fmt::format("{} gives {} before, {} after{}", given, short_number(found.before), short_number(found.after), output);
+  const std::string output =
+      runner.site().outputs.size() > 1 || !where.empty()
+          ? fmt::format(" at {}{}", runner.site().outputs.size() > 1 ? "\"" + name + "\"" : "", where)
+          : "";
+  return fmt::format("{} gives {} before, {} after{}", given, short_number(found.before),
+                     short_number(found.after), output);
 }
 
 }  // namespace md

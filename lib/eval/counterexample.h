@@ -7,7 +7,8 @@
 
 namespace md {
 
-/// True when the two versions differ on these inputs more than they may; gives the output, the element and both numbers.
+/// True when the two versions differ on these inputs more than they may; gives the output, the element and
+/// both numbers.
 struct Disagreement {
   std::size_t output = 0, element = 0;
   double before = 0, after = 0;
@@ -16,8 +17,9 @@ struct Disagreement {
 };
 using Differ = std::function<std::optional<Disagreement>(const TensorMap& inputs)>;
 
-/// Shrinks `inputs` while `differ` still finds a difference: one element where the site is elementwise, else as many
-/// zeros as possible. "input 65504 gives 1 before, 0 after".
-std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs, Disagreement found, const Differ& differ);
+/// Shrinks `inputs` while `differ` still finds a difference: one element where the site is elementwise, else
+/// as many zeros as possible. "input 65504 gives 1 before, 0 after".
+std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs, Disagreement found,
+                                     const Differ& differ);
 
 }  // namespace md

@@ -17,8 +17,13 @@ constexpr int max_depth = 64;  // of graphs that call graphs; deeper nesting onl
 /// Evaluates nodes in order and forgets each tensor after its last reader.
 class Run {
  public:
-  Run(const Model& model, int graph_index, const EvaluateOptions& options, VariableStore& variables, int depth)
-      : model_(model), graph_(model.graphs[static_cast<std::size_t>(graph_index)]), options_(options), variables_(variables), depth_(depth) {}
+  Run(const Model& model, int graph_index, const EvaluateOptions& options, VariableStore& variables,
+      int depth)
+      : model_(model),
+        graph_(model.graphs[static_cast<std::size_t>(graph_index)]),
+        options_(options),
+        variables_(variables),
+        depth_(depth) {}
 
   Result<TensorMap> go(std::span<const NodeId> nodes, TensorMap known, std::span<const ValueId> wanted) {
     tensors_ = std::move(known);
@@ -74,7 +79,8 @@ class Run {
     for (std::size_t i = 0; i < node.outputs.size() && i < ran->outputs.size(); ++i) {
       const ValueId v = node.outputs[i];
       if (v == none_id) continue;
-      if (options_.observe) options_.observe(graph_, id, static_cast<int>(i), ran->outputs[i], ran->largest_sum);
+      if (options_.observe)
+        options_.observe(graph_, id, static_cast<int>(i), ran->outputs[i], ran->largest_sum);
       if (readers_.find(v) == readers_.end() && !shares_memory_) continue;
       live_ += static_cast<std::int64_t>(ran->outputs[i].bytes());
       tensors_[v] = std::move(ran->outputs[i]);
@@ -85,7 +91,8 @@ class Run {
     }
     for (const ValueId v : node.inputs) release(v);
     if (live_ > options_.max_bytes)
-      return fail(Error::Kind::unsupported, fmt::format("{} (node {}): more than {} MB of tensors are live", node.op, id, options_.max_bytes >> 20));
+      return fail(Error::Kind::unsupported, fmt::format("{} (node {}): more than {} MB of tensors are live",
+                                                        node.op, id, options_.max_bytes >> 20));
     return {};
   }
 
@@ -96,7 +103,9 @@ class Run {
     const ViewRunner run_view = [this](NodeId view, const Tensor& operand) -> Result<Tensor> {
       const Node& node = graph_.node(view);
       const KernelEntry* entry = find_kernel(kernel_name(node));
-      if (!entry) return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), view));
+      if (!entry)
+        return fail(Error::Kind::unsupported,
+                    fmt::format("no kernel for {} (node {})", kernel_name(node), view));
       KernelCall call{model_, graph_, node, view, options_, {&operand}, {}, true, 0, {}, &variables_};
       call.inputs.resize(node.inputs.size());
       call.outputs.resize(node.outputs.size());
@@ -128,7 +137,8 @@ Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::
   if (depth > max_depth) return fail(Error::Kind::unsupported, "graphs call each other more than 64 deep");
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   if (inputs.size() != graph.inputs.size())
-    return input_error(fmt::format("graph \"{}\" takes {} inputs, {} were given", graph.name, graph.inputs.size(), inputs.size()));
+    return input_error(fmt::format("graph \"{}\" takes {} inputs, {} were given", graph.name,
+                                   graph.inputs.size(), inputs.size()));
   TensorMap known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known[graph.inputs[i]] = inputs[i];
   Run run(model, graph_index, options, variables, depth);
@@ -142,7 +152,8 @@ Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::
 Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
   const Node& node = graph_.node(id);
   const KernelEntry* entry = find_kernel(kernel_name(node));
-  if (!entry) return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
+  if (!entry)
+    return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
   KernelCall call{model_, graph_, node, id, options_, std::move(operands), {}, false, 0, {}, &variables_};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [this](int graph_index, std::vector<Tensor> inputs) {
@@ -153,13 +164,15 @@ Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
 
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate(const Model& model, int graph_index, std::span<const Tensor> inputs, const EvaluateOptions& options) {
+Result<std::vector<Tensor>> evaluate(const Model& model, int graph_index, std::span<const Tensor> inputs,
+                                     const EvaluateOptions& options) {
   VariableStore variables;
   return run_graph(model, graph_index, inputs, options, variables, 0);
 }
 
-Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes, TensorMap known,
-                                 std::span<const ValueId> wanted, const EvaluateOptions& options) {
+Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes,
+                                 TensorMap known, std::span<const ValueId> wanted,
+                                 const EvaluateOptions& options) {
   if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
     return input_error(fmt::format("the model has no graph {}", graph_index));
   VariableStore variables;

@@ -1,5 +1,6 @@
-// The reference evaluator: computes a graph, or a part of one, on given inputs. One table of kernels by operator name
-// (kernel.h); shapes follow from the actual inputs, so that a graph can be run at other sizes than it was written for.
+// The reference evaluator: computes a graph, or a part of one, on given inputs. One table of kernels by
+// operator name (kernel.h); shapes follow from the actual inputs, so that a graph can be run at other sizes
+// than it was written for.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -34,9 +35,10 @@ struct NumericMode {
 /// Nearest fp16 value; past the largest finite one (65504) infinity, or 65504 when `saturate`.
 float round_to_f16(float value, bool saturate);
 
-/// Called after every node with each of its outputs; `largest_partial_sum` is the largest |partial sum| inside the
-/// node's reductions (0 when it has none, or when EvaluateOptions::watch_sums is off).
-using Observer = std::function<void(const Graph& graph, NodeId node, int output, const Tensor& tensor, double largest_partial_sum)>;
+/// Called after every node with each of its outputs; `largest_partial_sum` is the largest |partial sum|
+/// inside the node's reductions (0 when it has none, or when EvaluateOptions::watch_sums is off).
+using Observer = std::function<void(const Graph& graph, NodeId node, int output, const Tensor& tensor,
+                                    double largest_partial_sum)>;
 
 struct EvaluateOptions {
   NumericMode mode;
@@ -48,15 +50,16 @@ struct EvaluateOptions {
 using TensorMap = std::unordered_map<ValueId, Tensor>;
 
 /// Runs a whole graph; `inputs` in the order of Graph::inputs. Returns Graph::outputs in order.
-/// Errors: kind unsupported, "no kernel for OP (node 12)" when the table lacks one; kind input for tensors that do not
-/// fit each other or sizes past the limit.
+/// Errors: kind unsupported, "no kernel for OP (node 12)" when the table lacks one; kind input for tensors
+/// that do not fit each other or sizes past the limit.
 Result<std::vector<Tensor>> evaluate(const Model& model, int graph_index, std::span<const Tensor> inputs,
                                      const EvaluateOptions& options = {});
 
-/// Runs some nodes of a graph, given in execution order. `known` holds every value read from outside (constants need not
-/// be there). Returns the tensors of `wanted` (constants may be wanted too).
-Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes, TensorMap known,
-                                 std::span<const ValueId> wanted, const EvaluateOptions& options = {});
+/// Runs some nodes of a graph, given in execution order. `known` holds every value read from outside
+/// (constants need not be there). Returns the tensors of `wanted` (constants may be wanted too).
+Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes,
+                                 TensorMap known, std::span<const ValueId> wanted,
+                                 const EvaluateOptions& options = {});
 
 /// Names of operators in the model that have no kernel, each once.
 std::vector<std::string> missing_kernels(const Model& model);

@@ -1,6 +1,6 @@
-// Integer rescaling exactly as the TFLite kernels do it (tensorflow/lite/kernels/internal: quantization_util, common.h).
-// The default of the runtime is "double rounding": a saturating rounding doubling high multiplication, then a rounding
-// shift right.
+// Integer rescaling exactly as the TFLite kernels do it (tensorflow/lite/kernels/internal: quantization_util,
+// common.h). The default of the runtime is "double rounding": a saturating rounding doubling high
+// multiplication, then a rounding shift right.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -26,7 +26,8 @@ inline Multiplier quantize_multiplier(double real) {
 }
 
 inline std::int32_t doubling_high_multiply(std::int32_t a, std::int32_t b) {
-  if (a == b && a == std::numeric_limits<std::int32_t>::min()) return std::numeric_limits<std::int32_t>::max();
+  if (a == b && a == std::numeric_limits<std::int32_t>::min())
+    return std::numeric_limits<std::int32_t>::max();
   const std::int64_t ab = static_cast<std::int64_t>(a) * b;
   const std::int32_t nudge = ab >= 0 ? (1 << 30) : (1 - (1 << 30));
   return static_cast<std::int32_t>((ab + nudge) / (std::int64_t{1} << 31));

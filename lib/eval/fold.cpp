@@ -21,7 +21,9 @@ std::optional<std::unordered_set<NodeId>> constant_ancestors(const Graph& graph,
     if (!nodes.insert(producer).second) continue;
     const Node& node = graph.node(producer);
     // Calls to other graphs and variables may read state.
-    if (!node.subgraphs.empty() || node.op == "READ_VARIABLE" || node.op == "VAR_HANDLE" || node.op == "RANDOM_UNIFORM" || node.op == "RANDOM_STANDARD_NORMAL" || node.op == "MULTINOMIAL") return std::nullopt;
+    if (!node.subgraphs.empty() || node.op == "READ_VARIABLE" || node.op == "VAR_HANDLE" ||
+        node.op == "RANDOM_UNIFORM" || node.op == "RANDOM_STANDARD_NORMAL" || node.op == "MULTINOMIAL")
+      return std::nullopt;
     for (const ValueId input : node.inputs)
       if (input != none_id) open.push_back(input);
   }
@@ -30,12 +32,16 @@ std::optional<std::unordered_set<NodeId>> constant_ancestors(const Graph& graph,
 
 }  // namespace
 
-bool depends_on_constants_only(const Graph& graph, ValueId value) { return constant_ancestors(graph, value).has_value(); }
+bool depends_on_constants_only(const Graph& graph, ValueId value) {
+  return constant_ancestors(graph, value).has_value();
+}
 
 Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value, std::int64_t max_bytes) {
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   const auto nodes = constant_ancestors(graph, value);
-  if (!nodes) return fail(Error::Kind::unsupported, fmt::format("\"{}\" is known only at run time", graph.value(value).name));
+  if (!nodes)
+    return fail(Error::Kind::unsupported,
+                fmt::format("\"{}\" is known only at run time", graph.value(value).name));
   std::vector<NodeId> order;
   for (const NodeId id : graph.order)
     if (nodes->count(id)) order.push_back(id);

@@ -4,11 +4,14 @@
 
 namespace md {
 
-/// Evaluates `value` from constants alone: constants are taken as they are, nodes are run (as the CPU kernels compute:
-/// float arithmetic in float). Errors: it depends on a graph input or a variable; no kernel; larger than `max_bytes`.
-Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value, std::int64_t max_bytes = std::int64_t{256} << 20);
+/// Evaluates `value` from constants alone: constants are taken as they are, nodes are run (as the CPU kernels
+/// compute: float arithmetic in float). Errors: it depends on a graph input or a variable; no kernel; larger
+/// than `max_bytes`.
+Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value,
+                          std::int64_t max_bytes = std::int64_t{256} << 20);
 
-/// True when nothing that `value` depends on is known only at run time. Cheap: looks at the graph, computes nothing.
+/// True when nothing that `value` depends on is known only at run time. Cheap: looks at the graph, computes
+/// nothing.
 bool depends_on_constants_only(const Graph& graph, ValueId value);
 
 /// A tensor as a value of the model: constant bytes in the encoding of its type, shape, quantization.

@@ -15,12 +15,14 @@ namespace {
 
 constexpr double wrong = 0.1;  // relative error from which the original counts as broken
 
-/// Largest error of `half` against `right`, relative to the largest |right|; infinity when something is not finite.
+/// Largest error of `half` against `right`, relative to the largest |right|; infinity when something is not
+/// finite.
 double error_of(const std::vector<Tensor>& right, const std::vector<Tensor>& half) {
   double worst = 0;
   for (std::size_t k = 0; k < right.size(); ++k) {
     const Difference d = compare_tensors(right[k], half[k]);
-    worst = std::max(worst, d.nonfinite || !d.same_shape ? std::numeric_limits<double>::infinity() : d.max_rel);
+    worst =
+        std::max(worst, d.nonfinite || !d.same_shape ? std::numeric_limits<double>::infinity() : d.max_rel);
   }
   return worst;
 }
@@ -61,7 +63,9 @@ Fp16Judgement judge_fp16(const Model& before, const Model& after, int graph_inde
       const auto right = runner.run_before(inputs, plain);
       const auto old_half = runner.run_before(inputs, device), new_half = runner.run_after(inputs, device);
       if (!right || !old_half || !new_half) {
-        judgement.text = !right ? right.error().message : !old_half ? old_half.error().message : new_half.error().message;
+        judgement.text = !right      ? right.error().message
+                         : !old_half ? old_half.error().message
+                                     : new_half.error().message;
         return judgement;
       }
       judgement.evaluated = true;
@@ -73,10 +77,15 @@ Fp16Judgement judge_fp16(const Model& before, const Model& after, int graph_inde
       nearer = nearer && new_error < old_error;
     }
   judgement.better = judgement.overflowing > 0 && nearer;
-  judgement.text = judgement.overflowing == 0 ? "the original does not go wrong in fp16 on any sample"
-                                              : fmt::format("in fp16, on {} overflowing samples the error {} from {} to {}", judgement.overflowing, nearer ? "falls" : "does not fall",
-                                                            std::isfinite(judgement.error_before) ? fmt::format("{:.2g}", judgement.error_before) : "infinity",
-                                                            std::isfinite(judgement.error_after) ? fmt::format("{:.2g}", judgement.error_after) : "infinity");
+  judgement.text =
+      judgement.overflowing == 0
+          ? "the original does not go wrong in fp16 on any sample"
+          : fmt::format("in fp16, on {} overflowing samples the error {} from {} to {}",
+                        judgement.overflowing, nearer ? "falls" : "does not fall",
+                        std::isfinite(judgement.error_before) ? fmt::format("{:.2g}", judgement.error_before)
+                                                              : "infinity",
+                        std::isfinite(judgement.error_after) ? fmt::format("{:.2g}", judgement.error_after)
+                                                             : "infinity");
   return judgement;
 }
 

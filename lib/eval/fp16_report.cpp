@@ -12,7 +12,7 @@ namespace md {
 namespace {
 
 constexpr std::int64_t trace_limit = std::int64_t{768} << 20;  // bytes of exact values kept for comparison
-constexpr double worrying_error = 0.05;                        // relative error of an output that people notice
+constexpr double worrying_error = 0.05;  // relative error of an output that people notice
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::vector<int> depths(const Graph& graph) {
@@ -33,7 +33,8 @@ struct Exact {
   double largest = 0;
 };
 
-/// Finite numbers only: what is infinite in exact arithmetic (the padding of a max pool) is no overflow of fp16.
+/// Finite numbers only: what is infinite in exact arithmetic (the padding of a max pool) is no overflow of
+/// fp16.
 double largest_of(const Tensor& tensor) {
   double largest = 0;
   for (std::size_t i = 0; i < tensor.size() * static_cast<std::size_t>(tensor.lanes()); ++i) {
@@ -53,8 +54,10 @@ void compare(Fp16Layer& layer, const Exact& exact, const Tensor& half) {
     if (h != 0) all_zero = false;
     if (e != 0) any = true;
     if (!std::isfinite(e)) continue;
-    if (!std::isfinite(h)) layer.overflows = true, worst = infinity;
-    else worst = std::max(worst, std::abs(h - e));
+    if (!std::isfinite(h))
+      layer.overflows = true, worst = infinity;
+    else
+      worst = std::max(worst, std::abs(h - e));
   }
   if (std::isfinite(worst) && exact.largest > 0) worst /= exact.largest;
   layer.error = std::max(layer.error, worst);
@@ -64,7 +67,8 @@ void compare(Fp16Layer& layer, const Exact& exact, const Tensor& half) {
 /// Errors of the outputs relative to their largest value.
 struct OutputError {
   double largest = 0;
-  double typical = 0;  ///< nine elements of ten are better: a FLOOR that falls on the other side is no loss of precision
+  double typical =
+      0;  ///< nine elements of ten are better: a FLOOR that falls on the other side is no loss of precision
 };
 OutputError output_error(const std::vector<Tensor>& right, const std::vector<Tensor>& half) {
   OutputError error;
@@ -75,7 +79,9 @@ OutputError output_error(const std::vector<Tensor>& right, const std::vector<Ten
     std::vector<double> errors;
     for (std::size_t i = 0; i < std::min(right[k].size(), half[k].size()); ++i) {
       const double e = right[k].number(i), h = half[k].number(i);
-      errors.push_back(e == h || (std::isnan(e) && std::isnan(h)) ? 0 : std::isfinite(e) && std::isfinite(h) && d.largest > 0 ? std::abs(e - h) / d.largest : infinity);
+      errors.push_back(e == h || (std::isnan(e) && std::isnan(h))              ? 0
+                       : std::isfinite(e) && std::isfinite(h) && d.largest > 0 ? std::abs(e - h) / d.largest
+                                                                               : infinity);
     }
     if (errors.empty()) continue;
     const auto at = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() * 9 / 10);
@@ -92,8 +98,10 @@ std::string symptom_of(const std::vector<Tensor>& outputs, const OutputError& er
     any_float = true;
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double v = t.number(i);
-      if (std::isnan(v)) nan = true;
-      else if (std::isinf(v)) inf = true;
+      if (std::isnan(v))
+        nan = true;
+      else if (std::isinf(v))
+        inf = true;
       if (v != 0) zeros = false;
     }
   }
@@ -105,7 +113,8 @@ std::string symptom_of(const std::vector<Tensor>& outputs, const OutputError& er
 }
 
 std::string place(const Fp16Layer& layer) {
-  return layer.layer.empty() ? fmt::format("\"{}\" ({})", layer.name, layer.op) : fmt::format("\"{}\" ({} in {})", layer.name, layer.op, layer.layer);
+  return layer.layer.empty() ? fmt::format("\"{}\" ({})", layer.name, layer.op)
+                             : fmt::format("\"{}\" ({} in {})", layer.name, layer.op, layer.layer);
 }
 
 void conclude(Fp16Report& report) {
@@ -116,30 +125,47 @@ void conclude(Fp16Report& report) {
   std::vector<std::vector<double>> by_depth;
   for (const Fp16Layer& layer : report.layers) {
     by_depth.resize(std::max(by_depth.size(), static_cast<std::size_t>(layer.depth)));
-    if (layer.depth > 0 && std::isfinite(layer.error)) by_depth[static_cast<std::size_t>(layer.depth) - 1].push_back(layer.error);
+    if (layer.depth > 0 && std::isfinite(layer.error))
+      by_depth[static_cast<std::size_t>(layer.depth) - 1].push_back(layer.error);
   }
   for (auto& errors : by_depth) {
     if (errors.empty()) continue;
-    std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2), errors.end());
+    std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2),
+                     errors.end());
     report.error_by_depth.push_back(errors[errors.size() / 2]);
   }
-  const std::string seen = report.symptom == "zeros" ? "the outputs are all zero" : report.symptom == "nan" ? "the outputs are NaN" : report.symptom == "inf" ? "the outputs are infinite" : report.symptom == "wrong" ? fmt::format("the outputs are {:.2g} of their largest value off", report.output_error) : "";
+  const std::string seen =
+      report.symptom == "zeros" ? "the outputs are all zero"
+      : report.symptom == "nan" ? "the outputs are NaN"
+      : report.symptom == "inf" ? "the outputs are infinite"
+      : report.symptom == "wrong"
+          ? fmt::format("the outputs are {:.2g} of their largest value off", report.output_error)
+          : "";
   if (report.first) {
     const Fp16Layer& layer = report.layers[*report.first];
     report.verdict = Fp16Verdict::overflow;
     const double reaches = std::max(layer.largest, layer.largest_sum);
-    report.summary = layer.overflows && layer.largest > largest_f16 ? fmt::format("overflow: {} reaches {:.3g}, fp16 ends at 65504", place(layer), layer.largest)
-                     : layer.sum_passes                             ? fmt::format("overflow: a sum inside {} reaches {:.3g}, fp16 ends at 65504", place(layer), reaches)
-                                                                    : fmt::format("overflow: {} is not finite in fp16", place(layer));
-    if (!seen.empty()) report.summary += "; " + seen;
-    else report.summary += "; the outputs stay near";
+    report.summary =
+        layer.overflows && layer.largest > largest_f16
+            ? fmt::format("overflow: {} reaches {:.3g}, fp16 ends at 65504", place(layer), layer.largest)
+        : layer.sum_passes ? fmt::format("overflow: a sum inside {} reaches {:.3g}, fp16 ends at 65504",
+                                         place(layer), reaches)
+                           : fmt::format("overflow: {} is not finite in fp16", place(layer));
+    if (!seen.empty())
+      report.summary += "; " + seen;
+    else
+      report.summary += "; the outputs stay near";
   } else if (!report.symptom.empty()) {
     report.verdict = Fp16Verdict::precision;
-    const double start = report.error_by_depth.empty() ? 0 : report.error_by_depth.front(), end = report.error_by_depth.empty() ? 0 : report.error_by_depth.back();
-    report.summary = fmt::format("precision: nothing overflows, the error grows from {:.1e} to {:.1e} over {} levels; {}", start, end, report.error_by_depth.size(), seen);
+    const double start = report.error_by_depth.empty() ? 0 : report.error_by_depth.front(),
+                 end = report.error_by_depth.empty() ? 0 : report.error_by_depth.back();
+    report.summary =
+        fmt::format("precision: nothing overflows, the error grows from {:.1e} to {:.1e} over {} levels; {}",
+                    start, end, report.error_by_depth.size(), seen);
   } else {
     report.verdict = Fp16Verdict::fine;
-    report.summary = fmt::format("fits in fp16: no overflow, outputs within {:.1e} of their largest value", report.output_error);
+    report.summary = fmt::format("fits in fp16: no overflow, outputs within {:.1e} of their largest value",
+                                 report.output_error);
   }
 }
 
@@ -154,7 +180,8 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
   const Graph& main = model.graphs[static_cast<std::size_t>(graph_index)];
   const std::vector<int> depth = depths(main);
   const bool given = !options.inputs.inputs.empty();
-  const int samples = given ? static_cast<int>(options.inputs.inputs.size()) : std::max(1, options.inputs.samples);
+  const int samples =
+      given ? static_cast<int>(options.inputs.inputs.size()) : std::max(1, options.inputs.samples);
   std::map<std::pair<NodeId, int>, std::size_t> row;
   const auto layer_of = [&](NodeId id, int output) -> Fp16Layer& {
     const auto [at, fresh] = row.try_emplace({id, output}, report.layers.size());
@@ -170,7 +197,8 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
   };
   double typical = 0;
   for (int s = 0; s < samples; ++s) {
-    const auto inputs = given ? options.inputs.inputs[static_cast<std::size_t>(s)] : plausible_inputs(model, graph_index, options.inputs, s, &report.source);
+    const auto inputs = given ? options.inputs.inputs[static_cast<std::size_t>(s)]
+                              : plausible_inputs(model, graph_index, options.inputs, s, &report.source);
     std::map<std::pair<NodeId, int>, Exact> exact;
     std::int64_t bytes = 0;
     EvaluateOptions judge;
@@ -200,7 +228,8 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
     device.max_bytes = options.inputs.max_bytes;
     device.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double) {
       if (&graph != &main || !tensor.is_float()) return;
-      if (const auto at = exact.find({id, output}); at != exact.end()) compare(layer_of(id, output), at->second, tensor);
+      if (const auto at = exact.find({id, output}); at != exact.end())
+        compare(layer_of(id, output), at->second, tensor);
     };
     const auto half = evaluate(model, graph_index, inputs, device);
     if (!half) {
@@ -215,7 +244,9 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
       report.symptom = symptom_of(*half, error);
     }
   }
-  if (given) report.source = {InputSource::Kind::given, fmt::format("{} given sample{}", samples, samples == 1 ? "" : "s")};
+  if (given)
+    report.source = {InputSource::Kind::given,
+                     fmt::format("{} given sample{}", samples, samples == 1 ? "" : "s")};
   for (Fp16Layer& layer : report.layers) {
     layer.headroom_bits = layer.largest > 0 ? std::log2(largest_f16 / layer.largest) : infinity;
     if (layer.largest > largest_f16) layer.overflows = true;

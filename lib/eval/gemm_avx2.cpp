@@ -1,7 +1,9 @@
-// The float product compiled for AVX2 and FMA: four times the width and work of the baseline, chosen at run time.
+// The float product compiled for AVX2 and FMA: four times the width and work of the baseline, chosen at run
+// time.
 //
-// Everything of Eigen that is compiled here lives in a namespace of its own, and the standard library is included before
-// the instruction set is raised: no function of this file can replace one that an older processor runs.
+// Everything of Eigen that is compiled here lives in a namespace of its own, and the standard library is
+// included before the instruction set is raised: no function of this file can replace one that an older
+// processor runs.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <algorithm>
 #include <array>
@@ -39,8 +41,10 @@ namespace {
 #include "lib/eval/gemm_product.h"
 }  // namespace
 
-void multiply(const float* a, std::size_t lda, const float* b, std::size_t ldb, float* c, std::size_t ldc, std::size_t m, std::size_t n, std::size_t k, bool transposed);
-void multiply(const float* a, std::size_t lda, const float* b, std::size_t ldb, float* c, std::size_t ldc, std::size_t m, std::size_t n, std::size_t k, bool transposed) {
+void multiply(const float* a, std::size_t lda, const float* b, std::size_t ldb, float* c, std::size_t ldc,
+              std::size_t m, std::size_t n, std::size_t k, bool transposed);
+void multiply(const float* a, std::size_t lda, const float* b, std::size_t ldb, float* c, std::size_t ldc,
+              std::size_t m, std::size_t n, std::size_t k, bool transposed) {
   product(a, lda, b, ldb, c, ldc, m, n, k, transposed);
 }
 

@@ -22,8 +22,10 @@ double magnitude_of(const Tensor& tensor) {
       if (m > largest && std::isfinite(m)) largest = m;  // an infinity that was put there is no overflow
     }
   };
-  if (tensor.store() == Store::f64) scan(double{});
-  else if (tensor.store() == Store::f32) scan(float{});
+  if (tensor.store() == Store::f64)
+    scan(double{});
+  else if (tensor.store() == Store::f32)
+    scan(float{});
   return largest;
 }
 
@@ -38,9 +40,12 @@ Shape known_shape(const Value& value) {
 }
 
 std::optional<std::pair<double, double>> calibrated(const Value& value) {
-  if (!value.quantization || value.quantization->min.empty() || value.quantization->max.empty()) return std::nullopt;
-  const double low = static_cast<double>(*std::min_element(value.quantization->min.begin(), value.quantization->min.end()));
-  const double high = static_cast<double>(*std::max_element(value.quantization->max.begin(), value.quantization->max.end()));
+  if (!value.quantization || value.quantization->min.empty() || value.quantization->max.empty())
+    return std::nullopt;
+  const double low =
+      static_cast<double>(*std::min_element(value.quantization->min.begin(), value.quantization->min.end()));
+  const double high =
+      static_cast<double>(*std::max_element(value.quantization->max.begin(), value.quantization->max.end()));
   if (!(low < high) || !std::isfinite(low) || !std::isfinite(high)) return std::nullopt;
   return std::pair(low, high);
 }
@@ -86,16 +91,20 @@ const ValueHeadroom* Headroom::first_overflow() const {
   return nullptr;
 }
 
-std::vector<Tensor> plausible_inputs(const Model& model, int graph_index, const HeadroomOptions& options, int sample_index, InputSource* source) {
+std::vector<Tensor> plausible_inputs(const Model& model, int graph_index, const HeadroomOptions& options,
+                                     int sample_index, InputSource* source) {
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   std::vector<Tensor> inputs;
   int known = 0, floats = 0, position = 0;
   for (const ValueId id : graph.inputs) {
     const Value& value = graph.value(id);
-    const std::uint64_t seed = options.seed * 1000003u + static_cast<std::uint64_t>(sample_index) * 101u + static_cast<std::uint64_t>(position);
+    const std::uint64_t seed = options.seed * 1000003u + static_cast<std::uint64_t>(sample_index) * 101u +
+                               static_cast<std::uint64_t>(position);
     std::optional<std::pair<double, double>> range;
-    if (const auto at = options.ranges.find(value.name); at != options.ranges.end()) range = at->second;
-    else range = calibrated(value);
+    if (const auto at = options.ranges.find(value.name); at != options.ranges.end())
+      range = at->second;
+    else
+      range = calibrated(value);
     if (is_float(value.dtype)) {
       ++floats;
       if (range) {
@@ -109,16 +118,19 @@ std::vector<Tensor> plausible_inputs(const Model& model, int graph_index, const 
       SampleLimits limits;
       limits.index_limit = index_limit(graph, graph.order, id);
       std::shared_ptr<const Quantization> quantization;
-      if (value.quantization && !value.quantization->scale.empty()) quantization = std::make_shared<const Quantization>(*value.quantization);
+      if (value.quantization && !value.quantization->scale.empty())
+        quantization = std::make_shared<const Quantization>(*value.quantization);
       const Recipe recipe{Recipe::Kind::normal, 1, seed, ""};
-      inputs.push_back(sample(value.dtype, known_shape(value), std::move(quantization), recipe, position, limits));
+      inputs.push_back(
+          sample(value.dtype, known_shape(value), std::move(quantization), recipe, position, limits));
     }
     ++position;
   }
   if (source) {
     source->kind = known > 0 ? InputSource::Kind::ranges : InputSource::Kind::random;
     source->text = known == 0 ? "random numbers: normal with deviation 1, uniform in [-1, 1]"
-                              : fmt::format("random numbers in the ranges known for {} of {} float inputs", known, floats);
+                              : fmt::format("random numbers in the ranges known for {} of {} float inputs",
+                                            known, floats);
   }
   return inputs;
 }
@@ -149,17 +161,21 @@ Headroom analyze_headroom(const Model& model, int graph_index, const HeadroomOpt
       v.largest = std::max(v.largest, largest);
       v.largest_sum = std::max(v.largest_sum, sum);
     };
-    const auto inputs = given ? options.inputs[static_cast<std::size_t>(s)] : plausible_inputs(model, graph_index, options, s, &result.source);
+    const auto inputs = given ? options.inputs[static_cast<std::size_t>(s)]
+                              : plausible_inputs(model, graph_index, options, s, &result.source);
     if (const auto done = evaluate(model, graph_index, inputs, run); !done) {
       result.note = done.error().message;
       break;
     }
   }
-  if (given) result.source = {InputSource::Kind::given, fmt::format("{} given sample{}", samples, samples == 1 ? "" : "s")};
+  if (given)
+    result.source = {InputSource::Kind::given,
+                     fmt::format("{} given sample{}", samples, samples == 1 ? "" : "s")};
   return result;
 }
 
-SiteOverflow site_overflow(const Model& model, int graph_index, const std::vector<NodeId>& nodes, const HeadroomOptions& options) {
+SiteOverflow site_overflow(const Model& model, int graph_index, const std::vector<NodeId>& nodes,
+                           const HeadroomOptions& options) {
   SiteOverflow result;
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   std::set<ValueId> made, outside;
@@ -192,8 +208,11 @@ SiteOverflow site_overflow(const Model& model, int graph_index, const std::vecto
       SampleLimits limits;
       limits.index_limit = index_limit(graph, nodes, v);
       std::shared_ptr<const Quantization> quantization;
-      if (value.quantization && !is_float(value.dtype)) quantization = std::make_shared<const Quantization>(*value.quantization);
-      known[v] = is_float(value.dtype) ? of_magnitude(value, magnitude, seed) : sample(value.dtype, known_shape(value), quantization, recipe, 0, limits);
+      if (value.quantization && !is_float(value.dtype))
+        quantization = std::make_shared<const Quantization>(*value.quantization);
+      known[v] = is_float(value.dtype)
+                     ? of_magnitude(value, magnitude, seed)
+                     : sample(value.dtype, known_shape(value), quantization, recipe, 0, limits);
     }
     EvaluateOptions run = judge(options.max_bytes);
     run.observe = [&](const Graph&, NodeId node, int output, const Tensor& tensor, double sum) {
@@ -216,14 +235,16 @@ SiteOverflow site_overflow(const Model& model, int graph_index, const std::vecto
     result.text = "nothing in it passes 65504 for inputs up to 60000";
     return result;
   }
-  result.text = fmt::format("with inputs of {:g} to {:g} \"{}\" reaches {:.3g}", result.magnitude, 2 * result.magnitude, graph.value(result.value).name, result.reaches);
+  result.text = fmt::format("with inputs of {:g} to {:g} \"{}\" reaches {:.3g}", result.magnitude,
+                            2 * result.magnitude, graph.value(result.value).name, result.reaches);
   const Headroom whole = analyze_headroom(model, graph_index, options);
   if (!whole.note.empty()) return result;
   for (const ValueHeadroom& v : whole.values) {
     if (!v.overflows() || std::find(nodes.begin(), nodes.end(), v.node) == nodes.end()) continue;
     result.likely = true;
     result.value = v.value, result.reaches = std::max(v.largest, v.largest_sum);
-    result.text = fmt::format("with {} \"{}\" reaches {:.3g}", whole.source.text, graph.value(v.value).name, result.reaches);
+    result.text = fmt::format("with {} \"{}\" reaches {:.3g}", whole.source.text, graph.value(v.value).name,
+                              result.reaches);
     break;
   }
   return result;

@@ -12,11 +12,14 @@ float weight_scale(const Tensor& w, std::size_t channel) {
 
 }  // namespace
 
-Tensor real_weights(const Tensor& w, bool wide) { return Tensor::of(DType::f32, w.shape, w.real_values(), wide); }
+Tensor real_weights(const Tensor& w, bool wide) {
+  return Tensor::of(DType::f32, w.shape, w.real_values(), wide);
+}
 
 DynamicRow quantize_row(const float* values, std::size_t n, std::size_t step) {
   float low = 0, high = 0;
-  for (std::size_t i = 0; i < n; ++i) low = std::min(low, values[i * step]), high = std::max(high, values[i * step]);
+  for (std::size_t i = 0; i < n; ++i)
+    low = std::min(low, values[i * step]), high = std::max(high, values[i * step]);
   DynamicRow row;
   row.stored.resize(n);
   constexpr float first = -128, last = 127;
@@ -35,15 +38,19 @@ DynamicRow quantize_row(const float* values, std::size_t n, std::size_t step) {
 }
 
 Status hybrid_dense(KernelCall& call, const Tensor& x, const Tensor& w, Tensor& out, Activation activation) {
-  if (!w.quantization || (w.store() != Store::i8 && w.store() != Store::u8)) return call.unsupported(fmt::format("with {} weights", name(w.dtype)));
-  const auto n = static_cast<std::size_t>(w.shape[0]), k = static_cast<std::size_t>(w.shape[1]), m = x.size() / k;
+  if (!w.quantization || (w.store() != Store::i8 && w.store() != Store::u8))
+    return call.unsupported(fmt::format("with {} weights", name(w.dtype)));
+  const auto n = static_cast<std::size_t>(w.shape[0]), k = static_cast<std::size_t>(w.shape[1]),
+             m = x.size() / k;
   if (call.has(2) && call.in(2).size() != n) return call.bad("the bias does not fit");
   if (x.store() == Store::f64 || call.mode().is_f16()) {
     const Tensor real = real_weights(w, call.wide());
     with_store(x.store(), [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_floating_point_v<T>) {
-        contract<T>(call, x.data<T>().data(), real.data<T>().data(), call.has(2) ? call.in(2).data<T>() : std::span<const T>{}, out.mutable_data<T>().data(), n, m, n, k);
+        contract<T>(call, x.data<T>().data(), real.data<T>().data(),
+                    call.has(2) ? call.in(2).data<T>() : std::span<const T>{}, out.mutable_data<T>().data(),
+                    n, m, n, k);
         activate<T>(activation, out.mutable_data<T>());
       }
     });

@@ -1,6 +1,6 @@
-// What an operator's kernel looks like, and the table of all kernels. A group of operators is one source file that ends
-// in a function returning its rows; kernel_table.cpp lists the groups (an explicit list: registration from a static
-// library would be dropped by the linker).
+// What an operator's kernel looks like, and the table of all kernels. A group of operators is one source file
+// that ends in a function returning its rows; kernel_table.cpp lists the groups (an explicit list:
+// registration from a static library would be dropped by the linker).
 #pragma once
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ namespace md {
 
 /// State of resource variables, kept for one run.
 struct VariableStore {
-  std::vector<std::string> handles;                 ///< names; a resource tensor holds a position in this list
-  std::unordered_map<std::string, Tensor> values;   ///< by name
+  std::vector<std::string> handles;                ///< names; a resource tensor holds a position in this list
+  std::unordered_map<std::string, Tensor> values;  ///< by name
 };
 
 struct KernelCall {
@@ -30,8 +30,8 @@ struct KernelCall {
   const EvaluateOptions& options;
   std::vector<const Tensor*> inputs;  ///< parallel to node.inputs; null: absent optional operand
   std::vector<Tensor> outputs;        ///< the kernel fills one per node output
-  bool carriers = false;              ///< data operands hold 64-bit codes instead of numbers (proofs of data movement)
-  double largest_sum = 0;             ///< largest |partial sum|, kept when options.watch_sums
+  bool carriers = false;   ///< data operands hold 64-bit codes instead of numbers (proofs of data movement)
+  double largest_sum = 0;  ///< largest |partial sum|, kept when options.watch_sums
   std::function<Result<std::vector<Tensor>>(int graph, std::vector<Tensor> inputs)> call_graph;
   VariableStore* variables = nullptr;
 
@@ -62,14 +62,16 @@ using Kernel = Status (*)(KernelCall& call);
 struct KernelEntry {
   std::string_view op;
   Kernel run = nullptr;
-  /// Bit i: operand i is only moved to the output, never computed with (all_operands: every one). 0: computes.
+  /// Bit i: operand i is only moved to the output, never computed with (all_operands: every one). 0:
+  /// computes.
   std::uint32_t moved_operands = 0;
 };
 inline constexpr std::uint32_t all_operands = 0xffffffffu;
 
 /// nullptr: no kernel. TFLite names ("GATHER_ND"), "CUSTOM:code", aten names ("aten.add.Tensor").
 const KernelEntry* find_kernel(std::string_view op);
-/// True for operators whose result element depends only on the operands' elements at its own (broadcast) position.
+/// True for operators whose result element depends only on the operands' elements at its own (broadcast)
+/// position.
 bool is_elementwise(std::string_view op);
 /// The name that a node's kernel is listed under.
 std::string kernel_name(const Node& node);
@@ -79,6 +81,7 @@ std::span<const KernelEntry> unary_kernels();
 std::span<const KernelEntry> binary_kernels();
 std::span<const KernelEntry> logic_kernels();
 std::span<const KernelEntry> movement_kernels();
+std::span<const KernelEntry> padding_kernels();
 std::span<const KernelEntry> slicing_kernels();
 std::span<const KernelEntry> gathering_kernels();
 std::span<const KernelEntry> reduction_kernels();
@@ -95,7 +98,8 @@ std::span<const KernelEntry> sorting_kernels();
 std::span<const KernelEntry> control_kernels();
 std::span<const KernelEntry> spectral_kernels();
 
-/// Code of a number in a carrier tensor: negative, one for each bit pattern of `dtype`. Index values are >= 0.
+/// Code of a number in a carrier tensor: negative, one for each bit pattern of `dtype`. Index values are >=
+/// 0.
 std::int64_t carrier_code(DType dtype, double number);
 
 /// True when the axis is in [-rank, rank); gives the non-negative one.

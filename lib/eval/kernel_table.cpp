@@ -10,10 +10,13 @@ namespace {
 
 using Group = std::span<const KernelEntry> (*)();
 constexpr Group groups[] = {
-    unary_kernels,   binary_kernels,  logic_kernels,       movement_kernels,     slicing_kernels, gathering_kernels,
-    reduction_kernels, matmul_kernels, convolution_kernels, depthwise_kernels, transpose_conv_kernels, pooling_kernels,     normalization_kernels,
-    shape_kernels,   quantization_kernels, resize_kernels, sorting_kernels,      control_kernels, spectral_kernels,
-    aten_movement_kernels, aten_elementwise_kernels, aten_reduction_kernels, aten_contraction_kernels, aten_complex_kernels, aten_index_kernels, aten_factory_kernels, aten_quantized_kernels,
+    unary_kernels,         binary_kernels,           logic_kernels,          movement_kernels,
+    padding_kernels,       slicing_kernels,          gathering_kernels,      reduction_kernels,
+    matmul_kernels,        convolution_kernels,      depthwise_kernels,      transpose_conv_kernels,
+    pooling_kernels,       normalization_kernels,    shape_kernels,          quantization_kernels,
+    resize_kernels,        sorting_kernels,          control_kernels,        spectral_kernels,
+    aten_movement_kernels, aten_elementwise_kernels, aten_reduction_kernels, aten_contraction_kernels,
+    aten_complex_kernels,  aten_index_kernels,       aten_factory_kernels,   aten_quantized_kernels,
 };
 
 }  // namespace
@@ -39,9 +42,7 @@ bool is_elementwise(std::string_view op) {
   return table.count(op) != 0;
 }
 
-std::string kernel_name(const Node& node) {
-  return node.op == "CUSTOM" ? "CUSTOM:" + node.custom : node.op;
-}
+std::string kernel_name(const Node& node) { return node.op == "CUSTOM" ? "CUSTOM:" + node.custom : node.op; }
 
 Status KernelCall::need(std::size_t n) const {
   for (std::size_t i = 0; i < n; ++i)
@@ -54,7 +55,8 @@ tl::unexpected<Error> KernelCall::bad(std::string what) const {
 }
 
 tl::unexpected<Error> KernelCall::unsupported(std::string what) const {
-  return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {}) {}", kernel_name(node), id, what));
+  return fail(Error::Kind::unsupported,
+              fmt::format("no kernel for {} (node {}) {}", kernel_name(node), id, what));
 }
 
 Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
@@ -62,8 +64,11 @@ Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
   const auto store = store_of(dtype, wide());
   if (!store) return unsupported(fmt::format("with elements of type {}", name(dtype)));
   if (!count) return bad(fmt::format("a result of shape {} is asked for", shape_text(shape)));
-  if (*count > options.max_bytes / 16 && static_cast<std::uint64_t>(*count) * store_bytes(*store) * 2 > static_cast<std::uint64_t>(options.max_bytes))
-    return fail(Error::Kind::unsupported, fmt::format("{} (node {}): a result of shape {} is past the limit of {} MB", node.op, id, shape_text(shape), options.max_bytes >> 20));
+  if (*count > options.max_bytes / 16 && static_cast<std::uint64_t>(*count) * store_bytes(*store) * 2 >
+                                             static_cast<std::uint64_t>(options.max_bytes))
+    return fail(Error::Kind::unsupported,
+                fmt::format("{} (node {}): a result of shape {} is past the limit of {} MB", node.op, id,
+                            shape_text(shape), options.max_bytes >> 20));
   return Tensor::make(dtype, std::move(shape), wide());
 }
 
@@ -122,7 +127,8 @@ template <class T>
 void activate(Activation activation, std::span<T> values) {
   // A NaN stays a NaN: max(NaN, 0) as std::max(v, 0) keeps its first argument.
   switch (activation) {
-    case Activation::none: return;
+    case Activation::none:
+      return;
     case Activation::relu:
       for (T& v : values) v = v < T(0) ? T(0) : v;
       return;

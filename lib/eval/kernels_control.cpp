@@ -17,7 +17,9 @@ Result<std::vector<Tensor>> operands(const KernelCall& call, std::size_t first) 
 
 Status deliver(KernelCall& call, Result<std::vector<Tensor>> results) {
   if (!results) return tl::make_unexpected(results.error());
-  if (results->size() != call.outputs.size()) return call.bad(fmt::format("the called graph gives {} results, {} are read", results->size(), call.outputs.size()));
+  if (results->size() != call.outputs.size())
+    return call.bad(
+        fmt::format("the called graph gives {} results, {} are read", results->size(), call.outputs.size()));
   call.outputs = std::move(*results);
   return {};
 }
@@ -55,7 +57,8 @@ Status loop(KernelCall& call) {
 }
 
 Status composite(KernelCall& call) {
-  if (call.node.subgraphs.empty()) return call.unsupported(fmt::format("\"{}\", which has no decomposition", call.node.custom));
+  if (call.node.subgraphs.empty())
+    return call.unsupported(fmt::format("\"{}\", which has no decomposition", call.node.custom));
   auto inputs = operands(call, 0);
   if (!inputs) return tl::make_unexpected(inputs.error());
   return deliver(call, call.call_graph(call.node.subgraphs[0], std::move(*inputs)));
@@ -85,7 +88,8 @@ Status var_handle(KernelCall& call) {
 }
 
 Result<std::string> variable_of(const KernelCall& call) {
-  if (!call.variables || !call.has(0) || call.in(0).size() != 1) return call.bad("the operand is not a variable");
+  if (!call.variables || !call.has(0) || call.in(0).size() != 1)
+    return call.bad("the operand is not a variable");
   const auto number = static_cast<std::size_t>(call.in(0).integer(0));
   if (number >= call.variables->handles.size()) return call.bad("the operand is not a variable");
   return call.variables->handles[number];

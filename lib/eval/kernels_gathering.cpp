@@ -16,7 +16,9 @@ Status gather(KernelCall& call) {
   const auto axis = normal_axis(call.attrs().integer("axis"), x.shape.size());
   const std::int64_t b = call.attrs().integer("batch_dims");
   const std::int64_t batch_dims = b < 0 ? b + where.rank() : b;
-  if (!index || !axis || batch_dims < 0 || batch_dims > static_cast<std::int64_t>(*axis) || batch_dims > where.rank()) return call.bad("axis, batch_dims and indices do not fit");
+  if (!index || !axis || batch_dims < 0 || batch_dims > static_cast<std::int64_t>(*axis) ||
+      batch_dims > where.rank())
+    return call.bad("axis, batch_dims and indices do not fit");
   const auto batched = static_cast<std::size_t>(batch_dims);
   for (std::size_t d = 0; d < batched; ++d)
     if (x.shape[d] != where.shape[d]) return call.bad("batch dimensions differ");
@@ -26,7 +28,8 @@ Status gather(KernelCall& call) {
   auto out = moved_output(call, 0, x, shape);
   if (!out) return tl::make_unexpected(out.error());
   const std::span<const std::int64_t> dims(x.shape);
-  const std::int64_t batch = product(dims.first(batched)), outer = product(dims.subspan(batched, *axis - batched));
+  const std::int64_t batch = product(dims.first(batched)),
+                     outer = product(dims.subspan(batched, *axis - batched));
   const std::int64_t length = x.shape[*axis], inner = product(dims.subspan(*axis + 1));
   const std::int64_t picks = product(std::span<const std::int64_t>(where.shape).subspan(batched));
   const std::size_t row = static_cast<std::size_t>(inner) * x.element_bytes();
@@ -35,7 +38,8 @@ Status gather(KernelCall& call) {
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t p = 0; p < picks; ++p, to += row) {
         const std::int64_t i = (*index)[static_cast<std::size_t>(n * picks + p)];
-        if (i < 0 || i >= length) return call.bad(fmt::format("index {} is outside dimension {} of {}", i, *axis, length));
+        if (i < 0 || i >= length)
+          return call.bad(fmt::format("index {} is outside dimension {} of {}", i, *axis, length));
         std::memcpy(to, x.raw() + static_cast<std::size_t>((n * outer + o) * length + i) * row, row);
       }
   call.outputs[0] = std::move(*out);
@@ -54,14 +58,16 @@ Result<Rows> rows_of(KernelCall& call, const Tensor& where, const Shape& shape) 
   if (k > shape.size()) return call.bad(fmt::format("indices of {} numbers into rank {}", k, shape.size()));
   Rows rows;
   rows.inner = product(std::span<const std::int64_t>(shape).subspan(k));
-  const std::int64_t count = product(std::span<const std::int64_t>(where.shape).first(where.shape.size() - 1));
+  const std::int64_t count =
+      product(std::span<const std::int64_t>(where.shape).first(where.shape.size() - 1));
   if (count > call.options.max_bytes / 8) return call.bad("too many indices");
   const auto index = where.integers();
   for (std::int64_t r = 0; r < count; ++r) {
     std::int64_t at = 0;
     for (std::size_t d = 0; d < k; ++d) {
       const std::int64_t i = index[static_cast<std::size_t>(r) * k + d];
-      if (i < 0 || i >= shape[d]) return call.bad(fmt::format("index {} is outside dimension {} of {}", i, d, shape[d]));
+      if (i < 0 || i >= shape[d])
+        return call.bad(fmt::format("index {} is outside dimension {} of {}", i, d, shape[d]));
       at = at * shape[d] + i;
     }
     rows.offset.push_back(at);
@@ -98,10 +104,13 @@ Status scatter_nd(KernelCall& call) {
   if (!element_count(*dims)) return call.bad("an impossible shape");
   const auto rows = rows_of(call, where, *dims);
   if (!rows) return tl::make_unexpected(rows.error());
-  if (static_cast<std::int64_t>(updates.size()) != static_cast<std::int64_t>(rows->offset.size()) * rows->inner) return call.bad("the updates do not have one row an index");
+  if (static_cast<std::int64_t>(updates.size()) !=
+      static_cast<std::int64_t>(rows->offset.size()) * rows->inner)
+    return call.bad("the updates do not have one row an index");
   auto out = call.make_output(0, *dims);
   if (!out) return tl::make_unexpected(out.error());
-  if (out->store() != updates.store() || out->lanes() != 1) return call.bad("the updates' type is not the result's");
+  if (out->store() != updates.store() || out->lanes() != 1)
+    return call.bad("the updates' type is not the result's");
   with_store(out->store(), [&](auto zero) {
     using T = decltype(zero);
     auto to = out->mutable_data<T>();
@@ -129,18 +138,22 @@ Status embedding_lookup(KernelCall& call) {
   const std::size_t inner = table.shape[0] ? table.size() / static_cast<std::size_t>(table.shape[0]) : 0;
   // A quantized table may come out as floats.
   const bool convert = out->is_float() && !table.is_float();
-  if (!convert && out->element_bytes() != table.element_bytes()) return call.bad("the table's type is not the result's");
+  if (!convert && out->element_bytes() != table.element_bytes())
+    return call.bad("the table's type is not the result's");
   const std::vector<double> reals = convert ? table.real_values() : std::vector<double>{};
   std::size_t at = 0;
   for (const std::int64_t i : *index) {
-    if (i < 0 || i >= table.shape[0]) return call.bad(fmt::format("id {} is outside a table of {}", i, table.shape[0]));
+    if (i < 0 || i >= table.shape[0])
+      return call.bad(fmt::format("id {} is outside a table of {}", i, table.shape[0]));
     const std::size_t from = static_cast<std::size_t>(i) * inner;
     if (convert && out->store() == Store::f32)
-      for (std::size_t k = 0; k < inner; ++k) out->mutable_data<float>()[at + k] = static_cast<float>(reals[from + k]);
+      for (std::size_t k = 0; k < inner; ++k)
+        out->mutable_data<float>()[at + k] = static_cast<float>(reals[from + k]);
     else if (convert)
       for (std::size_t k = 0; k < inner; ++k) out->mutable_data<double>()[at + k] = reals[from + k];
     else
-      std::memcpy(out->mutable_raw() + at * out->element_bytes(), table.raw() + from * table.element_bytes(), inner * table.element_bytes());
+      std::memcpy(out->mutable_raw() + at * out->element_bytes(), table.raw() + from * table.element_bytes(),
+                  inner * table.element_bytes());
     at += inner;
   }
   call.outputs[0] = std::move(*out);
@@ -152,7 +165,8 @@ Status one_hot(KernelCall& call) {
   const auto index = index_operand(call, 0), depth = index_operand(call, 1);
   const Tensor& on = call.in(2);
   const Tensor& off = call.in(3);
-  if (!index || !depth || depth->size() != 1 || (*depth)[0] < 0 || on.size() != 1 || off.size() != 1) return call.bad("needs indices, one depth, one value on and one off");
+  if (!index || !depth || depth->size() != 1 || (*depth)[0] < 0 || on.size() != 1 || off.size() != 1)
+    return call.bad("needs indices, one depth, one value on and one off");
   Shape shape = call.in(0).shape;
   const std::int64_t a = call.attrs().integer("axis", -1);
   const std::size_t axis = a == -1 ? shape.size() : static_cast<std::size_t>(a);
@@ -160,7 +174,8 @@ Status one_hot(KernelCall& call) {
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), (*depth)[0]);
   auto out = call.make_output(0, shape);
   if (!out) return tl::make_unexpected(out.error());
-  if (on.store() != out->store() || off.store() != out->store()) return call.bad("the values' type is not the result's");
+  if (on.store() != out->store() || off.store() != out->store())
+    return call.bad("the values' type is not the result's");
   fill(*out, off.raw());
   const std::int64_t inner = product(std::span<const std::int64_t>(shape).subspan(axis + 1));
   for (std::size_t i = 0; i < index->size(); ++i) {
@@ -168,7 +183,8 @@ Status one_hot(KernelCall& call) {
     if (v < 0 || v >= (*depth)[0]) continue;
     const auto n = static_cast<std::int64_t>(i);
     const std::int64_t at = ((n / inner) * (*depth)[0] + v) * inner + n % inner;
-    std::memcpy(out->mutable_raw() + static_cast<std::size_t>(at) * out->element_bytes(), on.raw(), out->element_bytes());
+    std::memcpy(out->mutable_raw() + static_cast<std::size_t>(at) * out->element_bytes(), on.raw(),
+                out->element_bytes());
   }
   call.outputs[0] = std::move(*out);
   return {};
@@ -178,8 +194,11 @@ Status reverse_sequence(KernelCall& call) {
   if (auto ok = call.need(2); !ok) return ok;
   const Tensor& x = call.in(0);
   const auto lengths = index_operand(call, 1);
-  const auto seq = normal_axis(call.attrs().integer("seq_dim"), x.shape.size()), batch = normal_axis(call.attrs().integer("batch_dim"), x.shape.size());
-  if (!lengths || !seq || !batch || *seq == *batch || static_cast<std::int64_t>(lengths->size()) != x.shape[*batch]) return call.bad("lengths and axes do not fit");
+  const auto seq = normal_axis(call.attrs().integer("seq_dim"), x.shape.size()),
+             batch = normal_axis(call.attrs().integer("batch_dim"), x.shape.size());
+  if (!lengths || !seq || !batch || *seq == *batch ||
+      static_cast<std::int64_t>(lengths->size()) != x.shape[*batch])
+    return call.bad("lengths and axes do not fit");
   auto out = moved_output(call, 0, x, x.shape);
   if (!out) return tl::make_unexpected(out.error());
   const auto strides = strides_of(x.shape);
@@ -189,7 +208,8 @@ Status reverse_sequence(KernelCall& call) {
     const std::int64_t length = (*lengths)[static_cast<std::size_t>(b)];
     if (length < 0 || length > x.shape[*seq]) return call.bad("a length is out of range");
     const std::int64_t to = s < length ? n + (length - 1 - 2 * s) * strides[*seq] : n;
-    std::memcpy(out->mutable_raw() + static_cast<std::size_t>(to) * x.element_bytes(), x.raw() + i * x.element_bytes(), x.element_bytes());
+    std::memcpy(out->mutable_raw() + static_cast<std::size_t>(to) * x.element_bytes(),
+                x.raw() + i * x.element_bytes(), x.element_bytes());
   }
   call.outputs[0] = std::move(*out);
   return {};
@@ -199,12 +219,9 @@ Status reverse_sequence(KernelCall& call) {
 
 std::span<const KernelEntry> gathering_kernels() {
   static const std::array rows = {
-      KernelEntry{"GATHER", gather, 1},
-      KernelEntry{"GATHER_ND", gather_nd, 1},
-      KernelEntry{"SCATTER_ND", scatter_nd},
-      KernelEntry{"EMBEDDING_LOOKUP", embedding_lookup},
-      KernelEntry{"ONE_HOT", one_hot},
-      KernelEntry{"REVERSE_SEQUENCE", reverse_sequence, 1},
+      KernelEntry{"GATHER", gather, 1},      KernelEntry{"GATHER_ND", gather_nd, 1},
+      KernelEntry{"SCATTER_ND", scatter_nd}, KernelEntry{"EMBEDDING_LOOKUP", embedding_lookup},
+      KernelEntry{"ONE_HOT", one_hot},       KernelEntry{"REVERSE_SEQUENCE", reverse_sequence, 1},
   };
   return rows;
 }

@@ -8,10 +8,12 @@
 namespace md {
 namespace {
 
-#define MD_COMPARE(Name, op)                              \
-  struct Name {                                           \
-    template <class T>                                    \
-    static bool of(T a, T b) { return a op b; }           \
+#define MD_COMPARE(Name, op)   \
+  struct Name {                \
+    template <class T>         \
+    static bool of(T a, T b) { \
+      return a op b;           \
+    }                          \
   };
 MD_COMPARE(Equal, ==)
 MD_COMPARE(NotEqual, !=)
@@ -26,11 +28,13 @@ Status into_bool(KernelCall& call, F f) {
   const Tensor& a = call.in(0);
   const Tensor& b = call.in(1);
   const auto shape = broadcast_shape(a.shape, b.shape);
-  if (!shape) return call.bad(fmt::format("shapes {} and {} do not fit", shape_text(a.shape), shape_text(b.shape)));
+  if (!shape)
+    return call.bad(fmt::format("shapes {} and {} do not fit", shape_text(a.shape), shape_text(b.shape)));
   auto out = call.make_output(0, *shape);
   if (!out) return tl::make_unexpected(out.error());
   if (out->store() != Store::u8) return call.bad("the result is not bool");
-  broadcast_binary<T, std::uint8_t>(a.data<T>(), a.shape, b.data<T>(), b.shape, out->template mutable_data<std::uint8_t>(), out->shape,
+  broadcast_binary<T, std::uint8_t>(a.data<T>(), a.shape, b.data<T>(), b.shape,
+                                    out->template mutable_data<std::uint8_t>(), out->shape,
                                     [&](T x, T y) { return static_cast<std::uint8_t>(f(x, y) ? 1 : 0); });
   call.outputs[0] = std::move(*out);
   return {};
@@ -41,13 +45,15 @@ Status compare(KernelCall& call) {
   if (auto ok = call.need(2); !ok) return ok;
   const Tensor& a = call.in(0);
   const Tensor& b = call.in(1);
-  if (a.store() != b.store()) return call.bad(fmt::format("operand types {} and {} differ", name(a.dtype), name(b.dtype)));
+  if (a.store() != b.store())
+    return call.bad(fmt::format("operand types {} and {} differ", name(a.dtype), name(b.dtype)));
   return with_store(a.store(), [&](auto zero) {
     using T = decltype(zero);
     if (a.quantization && b.quantization && sizeof(T) <= 2) {
       const Affine qa = affine(a), qb = affine(b);
       return into_bool<T>(call, [=](T x, T y) {
-        return F::of(static_cast<double>(qa.scale) * (static_cast<double>(x) - qa.zero), static_cast<double>(qb.scale) * (static_cast<double>(y) - qb.zero));
+        return F::of(static_cast<double>(qa.scale) * (static_cast<double>(x) - qa.zero),
+                     static_cast<double>(qb.scale) * (static_cast<double>(y) - qb.zero));
       });
     }
     return into_bool<T>(call, [](T x, T y) { return F::of(x, y); });
@@ -64,7 +70,8 @@ struct Or {
 template <class F>
 Status logical(KernelCall& call) {
   if (auto ok = call.need(2); !ok) return ok;
-  if (call.in(0).store() != Store::u8 || call.in(1).store() != Store::u8) return call.unsupported("on a type other than bool");
+  if (call.in(0).store() != Store::u8 || call.in(1).store() != Store::u8)
+    return call.unsupported("on a type other than bool");
   return into_bool<std::uint8_t>(call, [](std::uint8_t x, std::uint8_t y) { return F::of(x, y); });
 }
 
@@ -87,13 +94,16 @@ Status select(KernelCall& call, bool broadcasting) {
   const Tensor& a = call.in(1);
   const Tensor& b = call.in(2);
   if (cond.store() != Store::u8) return call.bad("the condition is not bool");
-  if (a.store() != b.store()) return call.bad(fmt::format("branch types {} and {} differ", name(a.dtype), name(b.dtype)));
+  if (a.store() != b.store())
+    return call.bad(fmt::format("branch types {} and {} differ", name(a.dtype), name(b.dtype)));
   // SELECT takes a condition of rank 1 by rows; SELECT_V2 broadcasts at the right.
   Shape cond_shape = cond.shape;
   if (!broadcasting && cond.rank() == 1 && a.rank() > 1) cond_shape.resize(a.shape.size(), 1);
   auto branches = broadcast_shape(a.shape, b.shape);
   const auto shape = branches ? broadcast_shape(*branches, cond_shape) : std::nullopt;
-  if (!shape) return call.bad(fmt::format("shapes {}, {} and {} do not fit", shape_text(cond.shape), shape_text(a.shape), shape_text(b.shape)));
+  if (!shape)
+    return call.bad(fmt::format("shapes {}, {} and {} do not fit", shape_text(cond.shape),
+                                shape_text(a.shape), shape_text(b.shape)));
   auto out = call.make_output(0, *shape);
   if (!out) return tl::make_unexpected(out.error());
   if (out->store() != a.store()) return call.bad("the result's type is not the branches'");
@@ -121,11 +131,16 @@ Status stablehlo_compare(KernelCall& call) {
 
 std::span<const KernelEntry> logic_kernels() {
   static const std::array rows = {
-      KernelEntry{"EQUAL", compare<Equal>},         KernelEntry{"NOT_EQUAL", compare<NotEqual>},
-      KernelEntry{"LESS", compare<Less>},           KernelEntry{"LESS_EQUAL", compare<LessEqual>},
-      KernelEntry{"GREATER", compare<Greater>},     KernelEntry{"GREATER_EQUAL", compare<GreaterEqual>},
-      KernelEntry{"LOGICAL_AND", logical<And>},     KernelEntry{"LOGICAL_OR", logical<Or>},
-      KernelEntry{"SELECT", select_v1},             KernelEntry{"SELECT_V2", select_v2},
+      KernelEntry{"EQUAL", compare<Equal>},
+      KernelEntry{"NOT_EQUAL", compare<NotEqual>},
+      KernelEntry{"LESS", compare<Less>},
+      KernelEntry{"LESS_EQUAL", compare<LessEqual>},
+      KernelEntry{"GREATER", compare<Greater>},
+      KernelEntry{"GREATER_EQUAL", compare<GreaterEqual>},
+      KernelEntry{"LOGICAL_AND", logical<And>},
+      KernelEntry{"LOGICAL_OR", logical<Or>},
+      KernelEntry{"SELECT", select_v1},
+      KernelEntry{"SELECT_V2", select_v2},
       KernelEntry{"STABLEHLO_COMPARE", stablehlo_compare},
   };
   return rows;

@@ -18,17 +18,20 @@ Status dense_float(KernelCall& call, const Tensor& x, const Tensor& w, Tensor& o
     if (call.in(2).store() != out.store() || call.in(2).size() != n) return call.bad("the bias does not fit");
     bias = call.in(2).data<T>();
   }
-  contract<T>(call, x.data<T>().data(), w.data<T>().data(), bias, out.mutable_data<T>().data(), n, k ? x.size() / k : 0, n, k);
+  contract<T>(call, x.data<T>().data(), w.data<T>().data(), bias, out.mutable_data<T>().data(), n,
+              k ? x.size() / k : 0, n, k);
   activate<T>(activation, out.mutable_data<T>());
   return {};
 }
 
 template <class X, class W>
-Status dense_quantized(KernelCall& call, const Tensor& x, const Tensor& w, Tensor& out, Activation activation) {
+Status dense_quantized(KernelCall& call, const Tensor& x, const Tensor& w, Tensor& out,
+                       Activation activation) {
   const auto n = static_cast<std::size_t>(w.shape[0]), k = static_cast<std::size_t>(w.shape[1]);
   const auto r = requantization(call, x, w, out, w.shape[0], activation, usual_scaling(x));
   if (!r) return tl::make_unexpected(r.error());
-  if (call.has(2) && (call.in(2).is_float() || call.in(2).size() != n)) return call.bad("the bias does not fit");
+  if (call.has(2) && (call.in(2).is_float() || call.in(2).size() != n))
+    return call.bad("the bias does not fit");
   const auto a = x.data<X>();
   const auto b = w.data<W>();
   auto to = out.mutable_data<X>();
@@ -36,7 +39,8 @@ Status dense_quantized(KernelCall& call, const Tensor& x, const Tensor& w, Tenso
     for (std::size_t j = 0; j < n; ++j) {
       const std::int32_t wz = r->weight_zero[r->weight_zero.size() == 1 ? 0 : j];
       std::int64_t sum = call.has(2) ? call.in(2).integer(j) : 0;
-      for (std::size_t t = 0; t < k; ++t) sum += static_cast<std::int64_t>(a[i * k + t] - r->in_zero) * (b[j * k + t] - wz);
+      for (std::size_t t = 0; t < k; ++t)
+        sum += static_cast<std::int64_t>(a[i * k + t] - r->in_zero) * (b[j * k + t] - wz);
       to[i * n + j] = static_cast<X>(requantize(*r, sum, j));
     }
   return {};
@@ -48,8 +52,11 @@ Status fully_connected(KernelCall& call) {
   const Tensor& w = call.in(1);
   const auto activation = fused_activation(call.attrs());
   if (!activation) return call.unsupported("with this fused activation");
-  if (call.attrs().text("weights_format", "DEFAULT") != "DEFAULT") return call.unsupported("with shuffled weights");
-  if (w.rank() != 2 || x.rank() < 1 || w.shape[1] == 0 || static_cast<std::int64_t>(x.size()) % w.shape[1]) return call.bad(fmt::format("input {} and weights {} do not fit", shape_text(x.shape), shape_text(w.shape)));
+  if (call.attrs().text("weights_format", "DEFAULT") != "DEFAULT")
+    return call.unsupported("with shuffled weights");
+  if (w.rank() != 2 || x.rank() < 1 || w.shape[1] == 0 || static_cast<std::int64_t>(x.size()) % w.shape[1])
+    return call.bad(
+        fmt::format("input {} and weights {} do not fit", shape_text(x.shape), shape_text(w.shape)));
   Shape shape = {static_cast<std::int64_t>(x.size()) / w.shape[1], w.shape[0]};
   if (call.attrs().flag("keep_num_dims")) {
     if (x.shape.back() != w.shape[1]) return call.bad("the last dimension is not the weights' depth");
@@ -59,13 +66,20 @@ Status fully_connected(KernelCall& call) {
   auto out = call.make_output(0, std::move(shape));
   if (!out) return tl::make_unexpected(out.error());
   Status done;
-  if (x.store() == Store::f32 && w.store() == Store::f32 && out->store() == Store::f32) done = dense_float<float>(call, x, w, *out, *activation);
-  else if (x.store() == Store::f64 && w.store() == Store::f64 && out->store() == Store::f64) done = dense_float<double>(call, x, w, *out, *activation);
-  else if (x.is_float() && out->is_float()) done = hybrid_dense(call, x, w, *out, *activation);
-  else if (x.store() == Store::i8 && w.store() == Store::i8 && out->store() == Store::i8) done = dense_quantized<std::int8_t, std::int8_t>(call, x, w, *out, *activation);
-  else if (x.store() == Store::u8 && w.store() == Store::u8 && out->store() == Store::u8) done = dense_quantized<std::uint8_t, std::uint8_t>(call, x, w, *out, *activation);
-  else if (x.store() == Store::i16 && w.store() == Store::i8 && out->store() == Store::i16) done = dense_quantized<std::int16_t, std::int8_t>(call, x, w, *out, *activation);
-  else return call.unsupported(fmt::format("on {} and {}", name(x.dtype), name(w.dtype)));
+  if (x.store() == Store::f32 && w.store() == Store::f32 && out->store() == Store::f32)
+    done = dense_float<float>(call, x, w, *out, *activation);
+  else if (x.store() == Store::f64 && w.store() == Store::f64 && out->store() == Store::f64)
+    done = dense_float<double>(call, x, w, *out, *activation);
+  else if (x.is_float() && out->is_float())
+    done = hybrid_dense(call, x, w, *out, *activation);
+  else if (x.store() == Store::i8 && w.store() == Store::i8 && out->store() == Store::i8)
+    done = dense_quantized<std::int8_t, std::int8_t>(call, x, w, *out, *activation);
+  else if (x.store() == Store::u8 && w.store() == Store::u8 && out->store() == Store::u8)
+    done = dense_quantized<std::uint8_t, std::uint8_t>(call, x, w, *out, *activation);
+  else if (x.store() == Store::i16 && w.store() == Store::i8 && out->store() == Store::i16)
+    done = dense_quantized<std::int16_t, std::int8_t>(call, x, w, *out, *activation);
+  else
+    return call.unsupported(fmt::format("on {} and {}", name(x.dtype), name(w.dtype)));
   if (!done) return done;
   call.outputs[0] = std::move(*out);
   return {};
@@ -85,11 +99,13 @@ Result<Tensor> arranged(KernelCall& call, const Tensor& x, bool transposed) {
 }
 
 template <class T>
-void batch_quantized(const T* a, const T* b, T* c, std::size_t m, std::size_t n, std::size_t k, const Requantization& r) {
+void batch_quantized(const T* a, const T* b, T* c, std::size_t m, std::size_t n, std::size_t k,
+                     const Requantization& r) {
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) {
       std::int64_t sum = 0;
-      for (std::size_t t = 0; t < k; ++t) sum += static_cast<std::int64_t>(a[i * k + t] - r.in_zero) * (b[j * k + t] - r.weight_zero[0]);
+      for (std::size_t t = 0; t < k; ++t)
+        sum += static_cast<std::int64_t>(a[i * k + t] - r.in_zero) * (b[j * k + t] - r.weight_zero[0]);
       c[i * n + j] = static_cast<T>(requantize(r, sum, 0));
     }
 }
@@ -104,17 +120,23 @@ Status batch_matmul(KernelCall& call) {
   if (!right) return tl::make_unexpected(right.error());
   const auto lead = [](const Shape& s) { return Shape(s.begin(), s.end() - 2); };
   const auto batch = broadcast_shape(lead(left->shape), lead(right->shape));
-  if (!batch || left->shape.back() != right->shape.back()) return call.bad(fmt::format("{} and {} do not fit", shape_text(call.in(0).shape), shape_text(call.in(1).shape)));
-  const auto m = static_cast<std::size_t>(left->shape[left->shape.size() - 2]), n = static_cast<std::size_t>(right->shape[right->shape.size() - 2]);
+  if (!batch || left->shape.back() != right->shape.back())
+    return call.bad(
+        fmt::format("{} and {} do not fit", shape_text(call.in(0).shape), shape_text(call.in(1).shape)));
+  const auto m = static_cast<std::size_t>(left->shape[left->shape.size() - 2]),
+             n = static_cast<std::size_t>(right->shape[right->shape.size() - 2]);
   const auto k = static_cast<std::size_t>(left->shape.back());
   Shape shape = *batch;
   shape.insert(shape.end(), {static_cast<std::int64_t>(m), static_cast<std::int64_t>(n)});
   auto out = call.make_output(0, std::move(shape));
   if (!out) return tl::make_unexpected(out.error());
-  if (left->store() != right->store() || left->store() != out->store()) return call.bad(fmt::format("operand types {} and {} differ", name(left->dtype), name(right->dtype)));
+  if (left->store() != right->store() || left->store() != out->store())
+    return call.bad(fmt::format("operand types {} and {} differ", name(left->dtype), name(right->dtype)));
   std::optional<Requantization> r;
   if (!out->is_float()) {
-    auto made = requantization(call, *left, *right, *out, 1, Activation::none, left->store() == Store::i16 ? Requantization::Scaling::fixed_point_wide : Requantization::Scaling::fixed_point);
+    auto made = requantization(call, *left, *right, *out, 1, Activation::none,
+                               left->store() == Store::i16 ? Requantization::Scaling::fixed_point_wide
+                                                           : Requantization::Scaling::fixed_point);
     if (!made) return tl::make_unexpected(made.error());
     r = std::move(*made);
   }
@@ -132,11 +154,14 @@ Status batch_matmul(KernelCall& call) {
         const T* ai = a + (offset[0] + i * step[0]) * m * k;
         const T* bi = b + (offset[1] + i * step[1]) * n * k;
         T* ci = c + (at + i) * m * n;
-        if constexpr (std::is_floating_point_v<T>) contract<T>(call, ai, bi, {}, ci, n, m, n, k);
-        else if constexpr (sizeof(T) <= 2) batch_quantized<T>(ai, bi, ci, m, n, k, *r);
+        if constexpr (std::is_floating_point_v<T>)
+          contract<T>(call, ai, bi, {}, ci, n, m, n, k);
+        else if constexpr (sizeof(T) <= 2)
+          batch_quantized<T>(ai, bi, ci, m, n, k, *r);
       }
     });
-    if (!std::is_floating_point_v<T> && sizeof(T) > 2) done = call.unsupported(fmt::format("on {}", name(out->dtype)));
+    if (!std::is_floating_point_v<T> && sizeof(T) > 2)
+      done = call.unsupported(fmt::format("on {}", name(out->dtype)));
   });
   if (!done) return done;
   call.outputs[0] = std::move(*out);

@@ -25,20 +25,25 @@ void softmax_row(const T* x, T* y, std::size_t n, T beta, bool logarithm) {
   for (std::size_t i = 0; i < n; ++i) y[i] *= inverse;
 }
 
-/// int8 and uint8: exponentials from a table by the distance to the row's largest element, as the runtime's kernel has it.
+/// int8 and uint8: exponentials from a table by the distance to the row's largest element, as the runtime's
+/// kernel has it.
 template <class X, class Y>
 void softmax_table(const Tensor& x, Tensor& out, std::size_t n, float beta) {
   const Affine in = affine(x), to = affine(out);
   float table[256];
-  for (int distance = 0; distance < 256; ++distance) table[distance] = std::exp(-in.scale * beta * static_cast<float>(distance));
+  for (int distance = 0; distance < 256; ++distance)
+    table[distance] = std::exp(-in.scale * beta * static_cast<float>(distance));
   const auto from = x.data<X>();
   auto into = out.mutable_data<Y>();
   for (std::size_t at = 0; n && at + n <= from.size(); at += n) {
-    const X top = *std::max_element(from.begin() + static_cast<std::ptrdiff_t>(at), from.begin() + static_cast<std::ptrdiff_t>(at + n));
+    const X top = *std::max_element(from.begin() + static_cast<std::ptrdiff_t>(at),
+                                    from.begin() + static_cast<std::ptrdiff_t>(at + n));
     float sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += table[top - from[at + i]];
     const float inverse = 1.0f / (sum * to.scale);
-    for (std::size_t i = 0; i < n; ++i) into[at + i] = saturate_to<Y>(static_cast<std::int64_t>(table[top - from[at + i]] * inverse + 0.5f) + to.zero);
+    for (std::size_t i = 0; i < n; ++i)
+      into[at + i] =
+          saturate_to<Y>(static_cast<std::int64_t>(table[top - from[at + i]] * inverse + 0.5f) + to.zero);
   }
 }
 
@@ -47,7 +52,8 @@ template <class T>
 void softmax_rows(const Tensor& x, Tensor& out, std::size_t n, T beta, bool logarithm) {
   const auto from = x.data<T>();
   auto to = out.mutable_data<T>();
-  for (std::size_t at = 0; n && at + n <= from.size(); at += n) softmax_row(from.data() + at, to.data() + at, n, beta, logarithm);
+  for (std::size_t at = 0; n && at + n <= from.size(); at += n)
+    softmax_row(from.data() + at, to.data() + at, n, beta, logarithm);
 }
 
 Status softmax(KernelCall& call, bool logarithm) {
@@ -77,7 +83,8 @@ Status softmax(KernelCall& call, bool logarithm) {
           auto to = out->mutable_data<Y>();
           std::vector<float> row(n), result(n);
           for (std::size_t at = 0; n && at + n <= from.size(); at += n) {
-            for (std::size_t i = 0; i < n; ++i) row[i] = qi.scale * static_cast<float>(from[at + i] - qi.zero);
+            for (std::size_t i = 0; i < n; ++i)
+              row[i] = qi.scale * static_cast<float>(from[at + i] - qi.zero);
             softmax_row(row.data(), result.data(), n, static_cast<float>(beta), logarithm);
             for (std::size_t i = 0; i < n; ++i) to[at + i] = quantized_value<Y>(result[i], qo);
           }
@@ -116,10 +123,14 @@ Status l2_normalization(KernelCall& call) {
   auto out = call.make_output(0, x.shape);
   if (!out) return tl::make_unexpected(out.error());
   const auto n = static_cast<std::size_t>(x.shape.back());
-  if (x.store() == Store::f32 && out->store() == Store::f32) l2_rows<float>(call, x, *out, n);
-  else if (x.store() == Store::f64 && out->store() == Store::f64) l2_rows<double>(call, x, *out, n);
-  else return call.unsupported(fmt::format("on {}", name(x.dtype)));
-  if (const auto f = fused_activation(call.attrs()); !f || *f != Activation::none) return call.unsupported("with a fused activation");
+  if (x.store() == Store::f32 && out->store() == Store::f32)
+    l2_rows<float>(call, x, *out, n);
+  else if (x.store() == Store::f64 && out->store() == Store::f64)
+    l2_rows<double>(call, x, *out, n);
+  else
+    return call.unsupported(fmt::format("on {}", name(x.dtype)));
+  if (const auto f = fused_activation(call.attrs()); !f || *f != Activation::none)
+    return call.unsupported("with a fused activation");
   call.outputs[0] = std::move(*out);
   return {};
 }
@@ -134,13 +145,16 @@ Status local_response(KernelCall& call) {
   with_store(x.store(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
-      const T bias = static_cast<T>(call.attrs().number("bias")), alpha = static_cast<T>(call.attrs().number("alpha")), beta = static_cast<T>(call.attrs().number("beta"));
+      const T bias = static_cast<T>(call.attrs().number("bias")),
+              alpha = static_cast<T>(call.attrs().number("alpha")),
+              beta = static_cast<T>(call.attrs().number("beta"));
       const auto from = x.data<T>();
       auto to = out->mutable_data<T>();
       for (std::size_t i = 0; i < from.size(); ++i) {
         const std::int64_t c = static_cast<std::int64_t>(i) % n, row = static_cast<std::int64_t>(i) - c;
         T sum = 0;
-        for (std::int64_t k = std::max<std::int64_t>(0, c - radius); k <= std::min(n - 1, c + radius); ++k) sum += from[static_cast<std::size_t>(row + k)] * from[static_cast<std::size_t>(row + k)];
+        for (std::int64_t k = std::max<std::int64_t>(0, c - radius); k <= std::min(n - 1, c + radius); ++k)
+          sum += from[static_cast<std::size_t>(row + k)] * from[static_cast<std::size_t>(row + k)];
         to[i] = from[i] * std::pow(bias + alpha * sum, -beta);
       }
     }

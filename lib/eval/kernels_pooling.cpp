@@ -1,4 +1,5 @@
-// AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. Padding never counts: averages divide by the pixels inside the image.
+// AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. Padding never counts: averages divide by the pixels inside the
+// image.
 #include <array>
 #include <limits>
 
@@ -20,20 +21,23 @@ Result<Pool> pool(KernelCall& call) {
   const auto activation = fused_activation(call.attrs());
   if (!activation) return call.unsupported("with this fused activation");
   if (x.rank() != 4) return call.bad("needs rank 4");
-  const auto both = windows(call.attrs(), x.shape, call.attrs().integer("filter_height", 1), call.attrs().integer("filter_width", 1), false);
+  const auto both = windows(call.attrs(), x.shape, call.attrs().integer("filter_height", 1),
+                            call.attrs().integer("filter_width", 1), false);
   if (!both) return call.bad("impossible window, strides or padding");
   return Pool{x.shape[0], x.shape[3], both->first, both->second, *activation};
 }
 
-/// f(output offset of channel 0, input offset of the image, rows [y0, y1), columns [x0, x1)) for every window.
+/// f(output offset of channel 0, input offset of the image, rows [y0, y1), columns [x0, x1)) for every
+/// window.
 template <class F>
 void each_window(const Pool& p, F&& f) {
   for (std::int64_t n = 0; n < p.batch; ++n)
     for (std::int64_t oy = 0; oy < p.h.out; ++oy)
       for (std::int64_t ox = 0; ox < p.w.out; ++ox) {
         const std::int64_t y = oy * p.h.stride - p.h.before, x = ox * p.w.stride - p.w.before;
-        f(((n * p.h.out + oy) * p.w.out + ox) * p.channels, n * p.h.in * p.w.in * p.channels, std::max<std::int64_t>(y, 0), std::min(y + p.h.kernel, p.h.in),
-          std::max<std::int64_t>(x, 0), std::min(x + p.w.kernel, p.w.in));
+        f(((n * p.h.out + oy) * p.w.out + ox) * p.channels, n * p.h.in * p.w.in * p.channels,
+          std::max<std::int64_t>(y, 0), std::min(y + p.h.kernel, p.h.in), std::max<std::int64_t>(x, 0),
+          std::min(x + p.w.kernel, p.w.in));
       }
 }
 
@@ -44,7 +48,8 @@ void pool_floats(KernelCall& call, const Pool& p, const Tensor& x, Tensor& out, 
   const T* from = x.data<T>().data();
   T* to = out.mutable_data<T>().data();
   const bool in_f16 = call.mode().sums_in_f16();
-  each_window(p, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) {
+  each_window(p, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t y1, std::int64_t x0,
+                     std::int64_t x1) {
     T* result = to + at;
     std::fill(result, result + p.channels, kind == Kind::maximum ? std::numeric_limits<T>::lowest() : T(0));
     for (std::int64_t y = y0; y < y1; ++y)
@@ -76,7 +81,8 @@ void pool_integers(const Pool& p, const Tensor& x, Tensor& out, Kind kind) {
   T* to = out.mutable_data<T>().data();
   const auto [low, high] = activation_bounds<T>(p.activation, affine(out));
   const std::int64_t lowest = low, highest = high;
-  each_window(p, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) {
+  each_window(p, [&](std::int64_t at, std::int64_t image, std::int64_t y0, std::int64_t y1, std::int64_t x0,
+                     std::int64_t x1) {
     const std::int64_t count = std::max<std::int64_t>(1, (y1 - y0) * (x1 - x0));
     for (std::int64_t c = 0; c < p.channels; ++c) {
       std::int64_t sum = 0, top = std::numeric_limits<T>::min();
@@ -102,11 +108,15 @@ Status pool_2d(KernelCall& call, Kind kind) {
   Status done;
   with_store(x.store(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) pool_floats<T>(call, *p, x, *out, kind);
+    if constexpr (std::is_floating_point_v<T>)
+      pool_floats<T>(call, *p, x, *out, kind);
     else if constexpr (sizeof(T) <= 2) {
-      if (kind == Kind::l2) done = call.unsupported("on integers");
-      else pool_integers<T>(*p, x, *out, kind);
-    } else done = call.unsupported(fmt::format("on {}", name(x.dtype)));
+      if (kind == Kind::l2)
+        done = call.unsupported("on integers");
+      else
+        pool_integers<T>(*p, x, *out, kind);
+    } else
+      done = call.unsupported(fmt::format("on {}", name(x.dtype)));
   });
   if (!done) return done;
   call.outputs[0] = std::move(*out);

@@ -69,11 +69,13 @@ template <class T>
 void sum_floats(KernelCall& call, const Tensor& x, const Reduction& r, Tensor& out, bool mean) {
   const auto from = x.data<T>();
   auto to = out.mutable_data<T>();
-  const bool in_f16 = call.mode().is_f16() && (mean ? call.mode().sums_in_f16() && !call.mode().wide_mean : call.mode().sums_in_f16());
+  const bool in_f16 = call.mode().is_f16() && (mean ? call.mode().sums_in_f16() && !call.mode().wide_mean
+                                                    : call.mode().sums_in_f16());
   Summation summation(call.mode(), in_f16, call.options.watch_sums);
   const T n = static_cast<T>(r.offsets.size());
   each_result(r, [&](std::size_t i, std::int64_t at) {
-    const T s = summation.sum<T>(r.offsets.size(), [&](std::size_t k) { return from[static_cast<std::size_t>(at + r.offsets[k])]; });
+    const T s = summation.sum<T>(
+        r.offsets.size(), [&](std::size_t k) { return from[static_cast<std::size_t>(at + r.offsets[k])]; });
     to[i] = mean ? s / n : s;
   });
   if (!mean || !call.mode().wide_mean) call.watch(summation.largest());  // a wide sum cannot overflow
@@ -85,7 +87,8 @@ void sum_quantized(const Tensor& x, const Reduction& r, Tensor& out, bool mean) 
   const auto from = x.data<T>();
   auto to = out.mutable_data<T>();
   const double count = mean ? static_cast<double>(r.offsets.size()) : 1.0;
-  const Multiplier m = quantize_multiplier(static_cast<double>(qi.scale) / (static_cast<double>(qo.scale) * (count > 0 ? count : 1)));
+  const Multiplier m = quantize_multiplier(static_cast<double>(qi.scale) /
+                                           (static_cast<double>(qo.scale) * (count > 0 ? count : 1)));
   each_result(r, [&](std::size_t i, std::int64_t at) {
     std::int64_t s = 0;
     for (const std::int64_t o : r.offsets) s += from[static_cast<std::size_t>(at + o)] - qi.zero;
@@ -100,8 +103,10 @@ Status sum_or_mean(KernelCall& call, bool mean) {
   auto out = call.make_output(0, r->shape);
   if (!out) return tl::make_unexpected(out.error());
   if (out->store() != x.store()) return call.bad("the result's type is not the operand's");
-  if (x.store() == Store::f32) sum_floats<float>(call, x, *r, *out, mean);
-  else if (x.store() == Store::f64) sum_floats<double>(call, x, *r, *out, mean);
+  if (x.store() == Store::f32)
+    sum_floats<float>(call, x, *r, *out, mean);
+  else if (x.store() == Store::f64)
+    sum_floats<double>(call, x, *r, *out, mean);
   else {
     with_store(x.store(), [&](auto zero) {
       using T = decltype(zero);
@@ -111,8 +116,10 @@ Status sum_or_mean(KernelCall& call, bool mean) {
       auto to = out->mutable_data<T>();
       each_result(*r, [&](std::size_t i, std::int64_t at) {
         std::int64_t s = 0;
-        for (const std::int64_t o : r->offsets) s = plus(s, static_cast<std::int64_t>(from[static_cast<std::size_t>(at + o)]));
-        to[i] = static_cast<T>(mean && !r->offsets.empty() ? s / static_cast<std::int64_t>(r->offsets.size()) : s);
+        for (const std::int64_t o : r->offsets)
+          s = plus(s, static_cast<std::int64_t>(from[static_cast<std::size_t>(at + o)]));
+        to[i] = static_cast<T>(mean && !r->offsets.empty() ? s / static_cast<std::int64_t>(r->offsets.size())
+                                                           : s);
       });
     });
   }
@@ -130,7 +137,9 @@ Status fold(KernelCall& call) {
   auto out = call.make_output(0, r->shape);
   if (!out) return tl::make_unexpected(out.error());
   if (out->store() != x.store()) return call.bad("the result's type is not the operand's");
-  if (x.quantization && out->quantization && *x.quantization != *out->quantization && !(x.quantization->scale == out->quantization->scale && x.quantization->zero_point == out->quantization->zero_point))
+  if (x.quantization && out->quantization && *x.quantization != *out->quantization &&
+      !(x.quantization->scale == out->quantization->scale &&
+        x.quantization->zero_point == out->quantization->zero_point))
     return call.unsupported("with a result of another scale");
   with_store(x.store(), [&](auto zero) {
     using T = decltype(zero);
@@ -148,33 +157,55 @@ Status fold(KernelCall& call) {
 
 struct Max {
   template <class T>
-  static T start() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+  static T start() {
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::lowest();
+  }
   template <class T>
-  static T of(T a, T b) { return a > b ? a : b; }
+  static T of(T a, T b) {
+    return a > b ? a : b;
+  }
 };
 struct Min {
   template <class T>
-  static T start() { return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
+  static T start() {
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::max();
+  }
   template <class T>
-  static T of(T a, T b) { return a < b ? a : b; }
+  static T of(T a, T b) {
+    return a < b ? a : b;
+  }
 };
 struct Prod {
   template <class T>
-  static T start() { return 1; }
+  static T start() {
+    return 1;
+  }
   template <class T>
-  static T of(T a, T b) { return times(a, b); }
+  static T of(T a, T b) {
+    return times(a, b);
+  }
 };
 struct Any {
   template <class T>
-  static T start() { return 0; }
+  static T start() {
+    return 0;
+  }
   template <class T>
-  static T of(T a, T b) { return static_cast<T>(a != T(0) || b != T(0)); }
+  static T of(T a, T b) {
+    return static_cast<T>(a != T(0) || b != T(0));
+  }
 };
 struct All {
   template <class T>
-  static T start() { return 1; }
+  static T start() {
+    return 1;
+  }
   template <class T>
-  static T of(T a, T b) { return static_cast<T>(a != T(0) && b != T(0)); }
+  static T of(T a, T b) {
+    return static_cast<T>(a != T(0) && b != T(0));
+  }
 };
 
 Status arg(KernelCall& call, bool max) {
@@ -189,7 +220,8 @@ Status arg(KernelCall& call, bool max) {
   if (!out) return tl::make_unexpected(out.error());
   if (out->is_float()) return call.bad("the result is not an integer");
   const std::span<const std::int64_t> dims(x.shape);
-  const std::int64_t outer = product(dims.first(*axis)), length = x.shape[*axis], inner = product(dims.subspan(*axis + 1));
+  const std::int64_t outer = product(dims.first(*axis)), length = x.shape[*axis],
+                     inner = product(dims.subspan(*axis + 1));
   std::vector<std::int64_t> best;
   best.reserve(out->size());
   with_store(x.store(), [&](auto zero) {
@@ -198,7 +230,9 @@ Status arg(KernelCall& call, bool max) {
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t i = 0; i < inner; ++i) {
         std::int64_t pick = 0;
-        const auto value = [&](std::int64_t k) { return from[static_cast<std::size_t>((o * length + k) * inner + i)]; };
+        const auto value = [&](std::int64_t k) {
+          return from[static_cast<std::size_t>((o * length + k) * inner + i)];
+        };
         for (std::int64_t k = 1; k < length; ++k)
           if (max ? value(k) > value(pick) : value(k) < value(pick)) pick = k;
         best.push_back(pick);
@@ -221,7 +255,8 @@ Status cumsum(KernelCall& call) {
   if (out->store() != x.store()) return call.bad("the result's type is not the operand's");
   const bool exclusive = call.attrs().flag("exclusive"), reverse = call.attrs().flag("reverse");
   const std::span<const std::int64_t> dims(x.shape);
-  const std::int64_t outer = product(dims.first(*axis)), length = x.shape[*axis], inner = product(dims.subspan(*axis + 1));
+  const std::int64_t outer = product(dims.first(*axis)), length = x.shape[*axis],
+                     inner = product(dims.subspan(*axis + 1));
   with_store(x.store(), [&](auto zero) {
     using T = decltype(zero);
     const auto from = x.data<T>();

@@ -1,4 +1,5 @@
-// Operators about shapes and new tensors: SHAPE, RANK, FILL, RANGE, ZEROS_LIKE, BROADCAST_ARGS, CAST, BITCAST.
+// Operators about shapes and new tensors: SHAPE, RANK, FILL, RANGE, ZEROS_LIKE, BROADCAST_ARGS, CAST,
+// BITCAST.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -13,7 +14,8 @@ namespace {
 Status shape(KernelCall& call) {
   if (auto ok = call.need(1); !ok) return ok;
   const Shape& dims = call.in(0).shape;
-  call.outputs[0] = Tensor::of_integers(call.out_value().dtype, {static_cast<std::int64_t>(dims.size())}, dims);
+  call.outputs[0] =
+      Tensor::of_integers(call.out_value().dtype, {static_cast<std::int64_t>(dims.size())}, dims);
   return {};
 }
 
@@ -30,7 +32,8 @@ Status fill_with(KernelCall& call) {
   if (!dims || call.in(1).size() != 1) return call.bad("needs a shape and one value");
   auto out = call.make_output(0, *dims);
   if (!out) return tl::make_unexpected(out.error());
-  if (out->element_bytes() != call.in(1).element_bytes()) return call.bad("the value's type is not the result's");
+  if (out->element_bytes() != call.in(1).element_bytes())
+    return call.bad("the value's type is not the result's");
   fill(*out, call.in(1).raw());
   call.outputs[0] = std::move(*out);
   return {};
@@ -57,7 +60,8 @@ Status range(KernelCall& call) {
   with_store(out->store(), [&](auto zero) {
     using T = decltype(zero);
     auto to = out->mutable_data<T>();
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(static_cast<T>(start) + static_cast<T>(i) * static_cast<T>(delta));
+    for (std::size_t i = 0; i < to.size(); ++i)
+      to[i] = static_cast<T>(static_cast<T>(start) + static_cast<T>(i) * static_cast<T>(delta));
   });
   call.outputs[0] = std::move(*out);
   return {};
@@ -68,21 +72,24 @@ Status broadcast_args(KernelCall& call) {
   if (!a || !b) return call.bad("needs two shapes");
   const auto both = broadcast_shape(*a, *b);
   if (!both) return call.bad("the shapes do not fit");
-  call.outputs[0] = Tensor::of_integers(call.out_value().dtype, {static_cast<std::int64_t>(both->size())}, *both);
+  call.outputs[0] =
+      Tensor::of_integers(call.out_value().dtype, {static_cast<std::int64_t>(both->size())}, *both);
   return {};
 }
 
-/// As the machine's conversion: floats truncate, integers wrap; out of range and NaN give the lowest value of i32 or i64,
-/// which narrower types are then cut from.
+/// As the machine's conversion: floats truncate, integers wrap; out of range and NaN give the lowest value of
+/// i32 or i64, which narrower types are then cut from.
 template <class To, class From>
 To converted(From v) {
   if constexpr (std::is_floating_point_v<To> || !std::is_floating_point_v<From>) {
     return static_cast<To>(v);
   } else if constexpr (sizeof(To) == 8) {
-    if (!(v >= static_cast<From>(-9223372036854775808.0) && v < static_cast<From>(9223372036854775808.0))) return std::numeric_limits<To>::lowest();
+    if (!(v >= static_cast<From>(-9223372036854775808.0) && v < static_cast<From>(9223372036854775808.0)))
+      return std::numeric_limits<To>::lowest();
     return static_cast<To>(v);
   } else {
-    if (!(v >= static_cast<From>(-2147483648.0) && v < static_cast<From>(2147483648.0))) return static_cast<To>(std::numeric_limits<std::int32_t>::lowest());
+    if (!(v >= static_cast<From>(-2147483648.0) && v < static_cast<From>(2147483648.0)))
+      return static_cast<To>(std::numeric_limits<std::int32_t>::lowest());
     return static_cast<To>(static_cast<std::int32_t>(v));
   }
 }
@@ -92,7 +99,8 @@ Status cast(KernelCall& call) {
   const Tensor& x = call.in(0);
   auto out = call.make_output(0, x.shape);
   if (!out) return tl::make_unexpected(out.error());
-  if (out->lanes() != x.lanes()) return call.unsupported(fmt::format("from {} to {}", name(x.dtype), name(out->dtype)));
+  if (out->lanes() != x.lanes())
+    return call.unsupported(fmt::format("from {} to {}", name(x.dtype), name(out->dtype)));
   with_store(x.store(), [&](auto from_zero) {
     using From = decltype(from_zero);
     with_store(out->store(), [&](auto to_zero) {
@@ -116,8 +124,9 @@ Status cast(KernelCall& call) {
 
 std::span<const KernelEntry> shape_kernels() {
   static const std::array rows = {
-      KernelEntry{"SHAPE", shape},     KernelEntry{"RANK", rank},   KernelEntry{"FILL", fill_with},
-      KernelEntry{"ZEROS_LIKE", zeros_like}, KernelEntry{"RANGE", range}, KernelEntry{"BROADCAST_ARGS", broadcast_args},
+      KernelEntry{"SHAPE", shape},    KernelEntry{"RANK", rank},
+      KernelEntry{"FILL", fill_with}, KernelEntry{"ZEROS_LIKE", zeros_like},
+      KernelEntry{"RANGE", range},    KernelEntry{"BROADCAST_ARGS", broadcast_args},
       KernelEntry{"CAST", cast},
   };
   return rows;

@@ -8,12 +8,14 @@ namespace md {
 namespace {
 
 /// Forward DFT of n complex numbers `step` apart; O(n^2), in double as the runtime's own transform is.
-void fourier(std::vector<double>& re, std::vector<double>& im, std::size_t start, std::size_t step, std::size_t n) {
+void fourier(std::vector<double>& re, std::vector<double>& im, std::size_t start, std::size_t step,
+             std::size_t n) {
   std::vector<double> out_re(n), out_im(n);
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t t = 0; t < n; ++t) {
       const double angle = -2 * std::numbers::pi * static_cast<double>(k * t % n) / static_cast<double>(n);
-      const double c = std::cos(angle), s = std::sin(angle), a = re[start + t * step], b = im[start + t * step];
+      const double c = std::cos(angle), s = std::sin(angle), a = re[start + t * step],
+                   b = im[start + t * step];
       out_re[k] += a * c - b * s;
       out_im[k] += a * s + b * c;
     }
@@ -24,9 +26,13 @@ Status rfft2d(KernelCall& call) {
   if (auto ok = call.need(2); !ok) return ok;
   const Tensor& x = call.in(0);
   const auto length = index_operand(call, 1);
-  if (x.rank() < 2 || !length || length->size() != 2 || (*length)[0] < 1 || (*length)[1] < 1 || (*length)[0] > 1 << 14 || (*length)[1] > 1 << 14) return call.bad("needs rank 2 at least and two lengths");
-  const auto h = static_cast<std::size_t>((*length)[0]), w = static_cast<std::size_t>((*length)[1]), half = w / 2 + 1;
-  const auto in_h = static_cast<std::size_t>(x.shape[x.shape.size() - 2]), in_w = static_cast<std::size_t>(x.shape.back());
+  if (x.rank() < 2 || !length || length->size() != 2 || (*length)[0] < 1 || (*length)[1] < 1 ||
+      (*length)[0] > 1 << 14 || (*length)[1] > 1 << 14)
+    return call.bad("needs rank 2 at least and two lengths");
+  const auto h = static_cast<std::size_t>((*length)[0]), w = static_cast<std::size_t>((*length)[1]),
+             half = w / 2 + 1;
+  const auto in_h = static_cast<std::size_t>(x.shape[x.shape.size() - 2]),
+             in_w = static_cast<std::size_t>(x.shape.back());
   Shape shape = x.shape;
   shape[shape.size() - 2] = static_cast<std::int64_t>(h), shape.back() = static_cast<std::int64_t>(half);
   const std::size_t image = in_h * in_w, images = image == 0 ? 0 : x.size() / image;
@@ -77,7 +83,8 @@ Status imag(KernelCall& call) {
 }  // namespace
 
 std::span<const KernelEntry> spectral_kernels() {
-  static const std::array rows = {KernelEntry{"RFFT2D", rfft2d}, KernelEntry{"COMPLEX_ABS", complex_abs}, KernelEntry{"REAL", real}, KernelEntry{"IMAG", imag}};
+  static const std::array rows = {KernelEntry{"RFFT2D", rfft2d}, KernelEntry{"COMPLEX_ABS", complex_abs},
+                                  KernelEntry{"REAL", real}, KernelEntry{"IMAG", imag}};
   return rows;
 }
 

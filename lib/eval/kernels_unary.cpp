@@ -29,7 +29,8 @@ Status float_unary(KernelCall& call) {
   } else if (x.store() == Store::f64 && out->store() == Store::f64) {
     map<double>(x, *out, [&](double v) { return F::of(v, call.attrs()); });
   } else if (x.quantization && out->quantization && x.store() == out->store()) {
-    if (auto ok = quantized_unary(call, x, *out, [&](float v) { return F::of(v, call.attrs()); }); !ok) return ok;
+    if (auto ok = quantized_unary(call, x, *out, [&](float v) { return F::of(v, call.attrs()); }); !ok)
+      return ok;
   } else {
     return call.unsupported(fmt::format("on {}", name(x.dtype)));
   }
@@ -45,7 +46,8 @@ Status any_unary(KernelCall& call) {
   if (x.is_float() || x.quantization) return float_unary<F>(call);
   auto out = call.make_output(0, x.shape);
   if (!out) return tl::make_unexpected(out.error());
-  if (out->store() != x.store()) return call.unsupported(fmt::format("from {} to {}", name(x.dtype), name(out->dtype)));
+  if (out->store() != x.store())
+    return call.unsupported(fmt::format("from {} to {}", name(x.dtype), name(out->dtype)));
   with_store(x.store(), [&](auto zero) {
     using T = decltype(zero);
     map<T>(x, *out, [&](T v) { return F::of(v, call.attrs()); });
@@ -54,13 +56,13 @@ Status any_unary(KernelCall& call) {
   return {};
 }
 
-#define MD_UNARY(Name, expression)               \
-  struct Name {                                  \
-    template <class T>                           \
-    static T of(T v, const Attributes& a) {      \
-      (void)a;                                   \
-      return static_cast<T>(expression);         \
-    }                                            \
+#define MD_UNARY(Name, expression)          \
+  struct Name {                             \
+    template <class T>                      \
+    static T of(T v, const Attributes& a) { \
+      (void)a;                              \
+      return static_cast<T>(expression);    \
+    }                                       \
   };
 MD_UNARY(Exp, std::exp(v))
 MD_UNARY(Log, std::log(v))
@@ -75,27 +77,31 @@ MD_UNARY(Ceil, std::ceil(v))
 MD_UNARY(Round, std::nearbyint(v))
 MD_UNARY(Square, times(v, v))
 MD_UNARY(Relu, v < T(0) ? T(0) : v)
-MD_UNARY(Relu6, v < T(0) ? T(0) : v > T(6) ? T(6) : v)
-MD_UNARY(ReluN1To1, v < T(-1) ? T(-1) : v > T(1) ? T(1) : v)
-MD_UNARY(Relu0To1, v < T(0) ? T(0) : v > T(1) ? T(1) : v)
+MD_UNARY(Relu6, v<T(0) ? T(0) : v> T(6) ? T(6) : v)
+MD_UNARY(ReluN1To1, v<T(-1) ? T(-1) : v> T(1) ? T(1) : v)
+MD_UNARY(Relu0To1, v<T(0) ? T(0) : v> T(1) ? T(1) : v)
 MD_UNARY(LeakyRelu, v < T(0) ? v * static_cast<T>(a.number("alpha")) : v)
 MD_UNARY(Elu, v < T(0) ? std::expm1(v) : v)
-MD_UNARY(HardSwish, v * std::min(std::max(v + T(3), T(0)), T(6)) / T(6))
+MD_UNARY(HardSwish, v* std::min(std::max(v + T(3), T(0)), T(6)) / T(6))
 MD_UNARY(Sign, v > T(0) ? T(1) : v < T(0) ? T(-1) : v)
 
 struct Neg {
   template <class T>
   static T of(T v, const Attributes&) {
-    if constexpr (std::is_floating_point_v<T>) return -v;
-    else return minus(T(0), v);
+    if constexpr (std::is_floating_point_v<T>)
+      return -v;
+    else
+      return minus(T(0), v);
   }
 };
 
 struct Abs {
   template <class T>
   static T of(T v, const Attributes&) {
-    if constexpr (std::is_floating_point_v<T>) return std::abs(v);
-    else return v < T(0) ? minus(T(0), v) : v;
+    if constexpr (std::is_floating_point_v<T>)
+      return std::abs(v);
+    else
+      return v < T(0) ? minus(T(0), v) : v;
   }
 };
 
@@ -121,24 +127,33 @@ Status logical_not(KernelCall& call) {
   return {};
 }
 
-
 }  // namespace
 
 std::span<const KernelEntry> unary_kernels() {
   static const std::array rows = {
-      KernelEntry{"ABS", any_unary<Abs>},         KernelEntry{"NEG", any_unary<Neg>},
-      KernelEntry{"EXP", float_unary<Exp>},       KernelEntry{"LOG", float_unary<Log>},
-      KernelEntry{"SQRT", float_unary<Sqrt>},     KernelEntry{"RSQRT", float_unary<Rsqrt>},
-      KernelEntry{"SIN", float_unary<Sin>},       KernelEntry{"COS", float_unary<Cos>},
-      KernelEntry{"TANH", float_unary<Tanh>},     KernelEntry{"LOGISTIC", float_unary<Logistic>},
-      KernelEntry{"FLOOR", float_unary<Floor>},   KernelEntry{"CEIL", float_unary<Ceil>},
-      KernelEntry{"ROUND", float_unary<Round>},   KernelEntry{"SQUARE", any_unary<Square>},
-      KernelEntry{"RELU", any_unary<Relu>},       KernelEntry{"RELU6", any_unary<Relu6>},
+      KernelEntry{"ABS", any_unary<Abs>},
+      KernelEntry{"NEG", any_unary<Neg>},
+      KernelEntry{"EXP", float_unary<Exp>},
+      KernelEntry{"LOG", float_unary<Log>},
+      KernelEntry{"SQRT", float_unary<Sqrt>},
+      KernelEntry{"RSQRT", float_unary<Rsqrt>},
+      KernelEntry{"SIN", float_unary<Sin>},
+      KernelEntry{"COS", float_unary<Cos>},
+      KernelEntry{"TANH", float_unary<Tanh>},
+      KernelEntry{"LOGISTIC", float_unary<Logistic>},
+      KernelEntry{"FLOOR", float_unary<Floor>},
+      KernelEntry{"CEIL", float_unary<Ceil>},
+      KernelEntry{"ROUND", float_unary<Round>},
+      KernelEntry{"SQUARE", any_unary<Square>},
+      KernelEntry{"RELU", any_unary<Relu>},
+      KernelEntry{"RELU6", any_unary<Relu6>},
       KernelEntry{"RELU_N1_TO_1", any_unary<ReluN1To1>},
       KernelEntry{"RELU_0_TO_1", any_unary<Relu0To1>},
       KernelEntry{"LEAKY_RELU", float_unary<LeakyRelu>},
-      KernelEntry{"ELU", float_unary<Elu>},       KernelEntry{"HARD_SWISH", float_unary<HardSwish>},
-      KernelEntry{"SIGN", any_unary<Sign>},       KernelEntry{"GELU", float_unary<Gelu>},
+      KernelEntry{"ELU", float_unary<Elu>},
+      KernelEntry{"HARD_SWISH", float_unary<HardSwish>},
+      KernelEntry{"SIGN", any_unary<Sign>},
+      KernelEntry{"GELU", float_unary<Gelu>},
       KernelEntry{"LOGICAL_NOT", logical_not},
   };
   return rows;

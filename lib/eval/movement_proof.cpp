@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t element_limit = std::int64_t{1} << 25;  // 64-bit index values of all inputs together
 
-/// A value on the way through the site: ordinary (it depends on constants alone) or a carrier of index values.
+/// A value on the way through the site: ordinary (it depends on constants alone) or a carrier of index
+/// values.
 struct Held {
   Tensor tensor;
   bool carrier = false;
@@ -20,7 +21,8 @@ struct Held {
 Tensor coded(const Tensor& constant) {
   std::vector<std::int64_t> codes(constant.size());
   for (std::size_t i = 0; i < codes.size(); ++i)
-    codes[i] = constant.is_float() ? carrier_code(constant.dtype, constant.number(i)) : carrier_code(constant.dtype, static_cast<double>(constant.integer(i)));
+    codes[i] = constant.is_float() ? carrier_code(constant.dtype, constant.number(i))
+                                   : carrier_code(constant.dtype, static_cast<double>(constant.integer(i)));
   return Tensor::of_integers(DType::i64, constant.shape, codes);
 }
 
@@ -33,7 +35,8 @@ bool codes_are_exact(const Tensor& constant) {
 bool same_scale(const Value& a, const Value& b) {
   if (is_float(a.dtype) || (!a.quantization && !b.quantization)) return true;
   if (!a.quantization || !b.quantization) return false;
-  return a.quantization->scale == b.quantization->scale && a.quantization->zero_point == b.quantization->zero_point;
+  return a.quantization->scale == b.quantization->scale &&
+         a.quantization->zero_point == b.quantization->zero_point;
 }
 
 class Tracer {
@@ -84,11 +87,13 @@ class Tracer {
         tensors.push_back(nullptr);
         continue;
       }
-      const bool moved = carries && ((i < 32 ? entry->moved_operands >> i : entry->moved_operands >> 31) & 1u) != 0;
+      const bool moved =
+          carries && ((i < 32 ? entry->moved_operands >> i : entry->moved_operands >> 31) & 1u) != 0;
       if (operands[i]->carrier && !moved) return std::nullopt;
       if (moved) {
         // Joining tensors of different scales rescales them: not a movement.
-        if (!node.outputs.empty() && !same_scale(graph_.value(node.inputs[i]), graph_.value(node.outputs[0]))) return std::nullopt;
+        if (!node.outputs.empty() && !same_scale(graph_.value(node.inputs[i]), graph_.value(node.outputs[0])))
+          return std::nullopt;
         auto as_carrier = carrier(*operands[i]);
         if (!as_carrier) return std::nullopt;
         converted[i] = std::move(*as_carrier);
@@ -114,17 +119,20 @@ class Tracer {
 std::string index_text(const Shape& shape, std::int64_t element) {
   std::string text;
   const auto strides = strides_of(shape);
-  for (std::size_t d = 0; d < shape.size(); ++d) text += fmt::format("{}{}", d ? "," : "", strides[d] ? element / strides[d] % shape[d] : 0);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    text += fmt::format("{}{}", d ? "," : "", strides[d] ? element / strides[d] % shape[d] : 0);
   return "[" + text + "]";
 }
 
 /// What an index value or code stands for.
-std::string source_text(const SiteRunner& runner, const std::vector<std::pair<ValueId, std::int64_t>>& starts, std::int64_t dynamic_size, std::int64_t code) {
+std::string source_text(const SiteRunner& runner, const std::vector<std::pair<ValueId, std::int64_t>>& starts,
+                        std::int64_t dynamic_size, std::int64_t code) {
   if (code < 0) return "a constant";
   for (std::size_t i = starts.size(); i-- > 0;)
     if (code >= starts[i].second) {
       const std::string& name = runner.input_value(starts[i].first).name;
-      return (name.empty() ? std::string("input") : name) + index_text(runner.input_shape(starts[i].first, dynamic_size), code - starts[i].second);
+      return (name.empty() ? std::string("input") : name) +
+             index_text(runner.input_shape(starts[i].first, dynamic_size), code - starts[i].second);
     }
   return "nothing";
 }
@@ -140,7 +148,8 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
   std::string last_error;
   for (const std::int64_t size : sizes) {
     Tracer old_run(before, runner.old_graph()), new_run(after, runner.new_graph());
-    for (const auto& [v, tensor] : runner.folded()) old_run.held()[v] = {tensor, false}, new_run.held()[v] = {tensor, false};
+    for (const auto& [v, tensor] : runner.folded())
+      old_run.held()[v] = {tensor, false}, new_run.held()[v] = {tensor, false};
     std::vector<std::pair<ValueId, std::int64_t>> starts;
     std::int64_t next = 0;
     for (const ValueId v : runner.site().inputs) {
@@ -152,7 +161,8 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
       starts.emplace_back(v, next - *count);
       const Tensor tensor = Tensor::of_integers(DType::i64, shape, index);
       old_run.held()[v] = {tensor, true};
-      new_run.held()[v] = {under_declared_shape(tensor, runner.input_value(v), runner.new_graph().value(v)), true};
+      new_run.held()[v] = {under_declared_shape(tensor, runner.input_value(v), runner.new_graph().value(v)),
+                           true};
       proof.dtype = runner.input_value(v).dtype;
     }
     const auto old_done = old_run.run(runner.site().before), new_done = new_run.run(runner.site().after);
@@ -169,21 +179,24 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
     for (const auto& [v, w] : runner.site().outputs) {
       const Held* a = old_run.find(v);
       const Held* b = new_run.find(w);
-      if (!a || !b || !same_scale(runner.old_graph().value(v), runner.new_graph().value(w))) return std::nullopt;
+      if (!a || !b || !same_scale(runner.old_graph().value(v), runner.new_graph().value(w)))
+        return std::nullopt;
       const auto x = old_run.carrier(*a);
       auto y = new_run.carrier(*b);
       if (!x || !y) return std::nullopt;
       *y = under_declared_shape(*y, runner.new_graph().value(w), runner.old_graph().value(v));
       const std::string& name = runner.old_graph().value(v).name;
       if (x->shape != y->shape) {
-        proof.counterexample = fmt::format("\"{}\" has shape {} before, {} after", name, shape_text(x->shape), shape_text(y->shape));
+        proof.counterexample = fmt::format("\"{}\" has shape {} before, {} after", name, shape_text(x->shape),
+                                           shape_text(y->shape));
         return proof;
       }
       const auto p = x->data<std::int64_t>(), q = y->data<std::int64_t>();
       for (std::size_t i = 0; i < p.size(); ++i)
         if (p[i] != q[i]) {
-          proof.counterexample = fmt::format("\"{}\"{} is {} before, {} after", name, index_text(x->shape, static_cast<std::int64_t>(i)),
-                                             source_text(runner, starts, size, p[i]), source_text(runner, starts, size, q[i]));
+          proof.counterexample = fmt::format(
+              "\"{}\"{} is {} before, {} after", name, index_text(x->shape, static_cast<std::int64_t>(i)),
+              source_text(runner, starts, size, p[i]), source_text(runner, starts, size, q[i]));
           return proof;
         }
       proof.samples += static_cast<std::int64_t>(p.size());

@@ -1,5 +1,5 @@
-// Proof for sites that only move data: both versions are run on distinct index values, so equality of the results is a
-// proof for that shape.
+// Proof for sites that only move data: both versions are run on distinct index values, so equality of the
+// results is a proof for that shape.
 #pragma once
 #include <optional>
 

@@ -15,7 +15,8 @@
 namespace md {
 namespace {
 
-constexpr double summed_limit = 1e30;     // |inputs| of rewrites that may reorder sums: near the end of f32 any order may overflow
+constexpr double summed_limit =
+    1e30;  // |inputs| of rewrites that may reorder sums: near the end of f32 any order may overflow
 constexpr double work_budget = 3e8;       // multiply-adds of one proof: well under a second
 constexpr std::size_t fill_limit = 4096;  // elements of a site that is still run once for each 8-bit value
 constexpr int context_levels[] = {2, 6};  // how far up the graph a rewrite's reasons are looked for
@@ -27,14 +28,16 @@ std::string missing_kernel(const Graph& graph, const std::vector<NodeId>& nodes)
   return {};
 }
 
-/// True when every node treats elements one by one and every constant it reads has one element (`any_constant`: or any
-/// number, when whole tensors are filled with one value).
+/// True when every node treats elements one by one and every constant it reads has one element
+/// (`any_constant`: or any number, when whole tensors are filled with one value).
 bool elementwise(const Graph& graph, const std::vector<NodeId>& nodes, bool any_constant) {
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
     if (!is_elementwise(kernel_name(node))) return false;
     for (const ValueId v : node.inputs)
-      if (v != none_id && graph.value(v).is_constant() && !any_constant && element_count(graph.value(v).shape) != 1) return false;
+      if (v != none_id && graph.value(v).is_constant() && !any_constant &&
+          element_count(graph.value(v).shape) != 1)
+        return false;
   }
   return true;
 }
@@ -44,31 +47,40 @@ Tensor all_numbers(const Value& value) {
   Tensor all;
   if (value.dtype == DType::f16) {
     std::vector<double> numbers(65536);
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(half_to_float(static_cast<std::uint16_t>(i)));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<double>(half_to_float(static_cast<std::uint16_t>(i)));
     std::erase_if(numbers, [](double v) { return !std::isfinite(v); });
     all = Tensor::of(value.dtype, {static_cast<std::int64_t>(numbers.size())}, numbers);
   } else {
-    const std::int64_t low = value.dtype == DType::i8 ? -128 : 0, high = value.dtype == DType::i8 ? 127 : value.dtype == DType::boolean ? 1 : 255;
+    const std::int64_t low = value.dtype == DType::i8 ? -128 : 0, high = value.dtype == DType::i8 ? 127
+                                                                         : value.dtype == DType::boolean
+                                                                             ? 1
+                                                                             : 255;
     std::vector<std::int64_t> numbers;
     for (std::int64_t v = low; v <= high; ++v) numbers.push_back(v);
     all = Tensor::of_integers(value.dtype, {static_cast<std::int64_t>(numbers.size())}, numbers);
   }
-  if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) all.quantization = std::make_shared<const Quantization>(*value.quantization);
+  if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype))
+    all.quantization = std::make_shared<const Quantization>(*value.quantization);
   return all;
 }
 
-bool small_type(DType dtype) { return dtype == DType::f16 || dtype == DType::i8 || dtype == DType::u8 || dtype == DType::boolean; }
+bool small_type(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::i8 || dtype == DType::u8 || dtype == DType::boolean;
+}
 
 class Prover {
  public:
-  Prover(const Model& before, const Model& after, const Site& site, const ProofOptions& options) : before_(before), after_(after), site_(site), options_(options), runner_(before, after, site_) {}
+  Prover(const Model& before, const Model& after, const Site& site, const ProofOptions& options)
+      : before_(before), after_(after), site_(site), options_(options), runner_(before, after, site_) {}
 
   Proof prove() {
     Proof proof;
     if (site_.outputs.empty()) {
       proof.method = ProofMethod::exhaustive;
       proof.equal = true;
-      proof.note = site_.before.empty() && site_.after.empty() ? "no computation differs" : "nothing reads what differs";
+      proof.note = site_.before.empty() && site_.after.empty() ? "no computation differs"
+                                                               : "nothing reads what differs";
       return proof;
     }
     std::string missing = missing_kernel(runner_.old_graph(), site_.before);
@@ -102,15 +114,18 @@ class Prover {
     proof.samples = 1;
     proof.dtype = runner_.old_graph().value(site_.outputs[0].first).dtype;
     proof.note = "the site has no run-time input";
-    if (verdict == SiteComparison::Verdict::differs) refute(proof, comparison, {});
-    else proof.equal = true;
+    if (verdict == SiteComparison::Verdict::differs)
+      refute(proof, comparison, {});
+    else
+      proof.equal = true;
     return proof;
   }
 
   std::optional<Proof> exhaustive() {
     if (site_.inputs.size() != 1 || runner_.index_limit(site_.inputs[0]) > 0) return std::nullopt;
     const Value& input = runner_.input_value(site_.inputs[0]);
-    const bool single = elementwise(runner_.old_graph(), site_.before, false) && elementwise(runner_.new_graph(), site_.after, false) && runner_.folded().empty();
+    const bool single = elementwise(runner_.old_graph(), site_.before, false) &&
+                        elementwise(runner_.new_graph(), site_.after, false) && runner_.folded().empty();
     if (single && small_type(input.dtype)) {
       TensorMap inputs;
       inputs[site_.inputs[0]] = all_numbers(input);
@@ -119,8 +134,10 @@ class Prover {
     if (single && options_.thorough && input.dtype == DType::f32) return every_float();
     // Constants of several elements (one a channel): the whole tensor holds one value at a time.
     const auto count = element_count(runner_.input_shape(site_.inputs[0], 1));
-    if (small_type(input.dtype) && input.dtype != DType::f16 && count && *count <= static_cast<std::int64_t>(fill_limit) &&
-        elementwise(runner_.old_graph(), site_.before, true) && elementwise(runner_.new_graph(), site_.after, true)) {
+    if (small_type(input.dtype) && input.dtype != DType::f16 && count &&
+        *count <= static_cast<std::int64_t>(fill_limit) &&
+        elementwise(runner_.old_graph(), site_.before, true) &&
+        elementwise(runner_.new_graph(), site_.after, true)) {
       const Tensor all = all_numbers(input);
       std::vector<TensorMap> runs;
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -189,7 +206,9 @@ class Prover {
     if (runner_.has_dynamic_input()) sizes = {1, 3, 7};
     int evaluated = 0, skipped = 0;
     const double work = runner_.work(sizes.back());
-    const int count = static_cast<int>(std::clamp(work_budget / std::max(work, 1.0) / static_cast<double>(sizes.size()), 3.0, static_cast<double>(std::max(options_.samples, 1))));
+    const int count =
+        static_cast<int>(std::clamp(work_budget / std::max(work, 1.0) / static_cast<double>(sizes.size()),
+                                    3.0, static_cast<double>(std::max(options_.samples, 1))));
     for (const std::int64_t size : sizes)
       for (const Recipe& recipe : finite_recipes(count, options_.seed)) {
         const TensorMap inputs = runner_.sample_inputs(recipe, size);
@@ -215,8 +234,10 @@ class Prover {
     proof.method = ProofMethod::sampled;
     proof.equal = true;
     if (sizes.size() > 1) add_note(proof, "three sizes of the dynamic dimensions");
-    if (count < options_.samples) add_note(proof, fmt::format("a large site: {} samples instead of {}", count, options_.samples));
-    if (skipped > 0) add_note(proof, fmt::format("{} samples are outside what the original accepts", skipped));
+    if (count < options_.samples)
+      add_note(proof, fmt::format("a large site: {} samples instead of {}", count, options_.samples));
+    if (skipped > 0)
+      add_note(proof, fmt::format("{} samples are outside what the original accepts", skipped));
     if (options_.exactness == Exactness::exact) half_floats(proof);
     if (proof.equal) state_nonfinite(proof, sizes.back());
     return proof;
@@ -224,8 +245,12 @@ class Prover {
 
   /// An exact unary rewrite must also be one on devices that compute in fp16.
   void half_floats(Proof& proof) {
-    if (site_.inputs.size() != 1 || runner_.input_value(site_.inputs[0]).dtype != DType::f32 || !runner_.folded().empty()) return;
-    if (!elementwise(runner_.old_graph(), site_.before, false) || !elementwise(runner_.new_graph(), site_.after, false)) return;
+    if (site_.inputs.size() != 1 || runner_.input_value(site_.inputs[0]).dtype != DType::f32 ||
+        !runner_.folded().empty())
+      return;
+    if (!elementwise(runner_.old_graph(), site_.before, false) ||
+        !elementwise(runner_.new_graph(), site_.after, false))
+      return;
     Value half;
     half.dtype = DType::f16;
     const Tensor numbers = all_numbers(half);
@@ -239,22 +264,28 @@ class Prover {
       const Difference d = compare_tensors((*a)[k], (*b)[k]);
       if (d.differing == 0) continue;
       proof.equal = false;
-      proof.counterexample = fmt::format("in fp16, input {} gives {} before, {} after ({} of {} values differ)", short_number(numbers.number(d.worst)), short_number((*a)[k].number(d.worst)), short_number((*b)[k].number(d.worst)), d.differing, numbers.size());
+      proof.counterexample =
+          fmt::format("in fp16, input {} gives {} before, {} after ({} of {} values differ)",
+                      short_number(numbers.number(d.worst)), short_number((*a)[k].number(d.worst)),
+                      short_number((*b)[k].number(d.worst)), d.differing, numbers.size());
       return;
     }
     add_note(proof, fmt::format("and equal in fp16 on all {} values", numbers.size()));
   }
 
-  /// NaN and infinities: a difference is stated; whether such a value can reach the site is for the caller to find out.
+  /// NaN and infinities: a difference is stated; whether such a value can reach the site is for the caller to
+  /// find out.
   void state_nonfinite(Proof& proof, std::int64_t size) {
-    const bool floats = std::any_of(site_.inputs.begin(), site_.inputs.end(), [&](ValueId v) { return is_float(runner_.input_value(v).dtype); });
+    const bool floats = std::any_of(site_.inputs.begin(), site_.inputs.end(),
+                                    [&](ValueId v) { return is_float(runner_.input_value(v).dtype); });
     if (!floats) return;
     Proof scratch;
     SiteComparison comparison(runner_, options_, scratch);
     for (const Recipe& recipe : nonfinite_recipes(options_.seed)) {
       const TensorMap inputs = runner_.sample_inputs(recipe, size);
       if (comparison.compare(inputs, false) != SiteComparison::Verdict::differs) continue;
-      const std::string text = minimized_counterexample(runner_, inputs, comparison.found(), [&](const TensorMap& t) { return comparison.differ(t); });
+      const std::string text = minimized_counterexample(
+          runner_, inputs, comparison.found(), [&](const TensorMap& t) { return comparison.differ(t); });
       proof.nonfinite = text;
       return;
     }
@@ -262,10 +293,13 @@ class Prover {
 
   void refute(Proof& proof, const SiteComparison& comparison, const TensorMap& inputs) {
     proof.equal = false;
-    proof.counterexample = minimized_counterexample(runner_, inputs, comparison.found(), [&](const TensorMap& t) { return comparison.differ(t); });
+    proof.counterexample = minimized_counterexample(runner_, inputs, comparison.found(),
+                                                    [&](const TensorMap& t) { return comparison.differ(t); });
   }
 
-  static void add_note(Proof& proof, const std::string& text) { proof.note += (proof.note.empty() ? "" : "; ") + text; }
+  static void add_note(Proof& proof, const std::string& text) {
+    proof.note += (proof.note.empty() ? "" : "; ") + text;
+  }
 
   const Model& before_;
   const Model& after_;
@@ -296,13 +330,15 @@ Proof prove(const Model& before, const Model& after, int graph_index, const Proo
   Proof proof = Prover(before, after, site, options).prove();
   if (proof.equal && options.repairs_fp16) judge_repair(before, after, graph_index, proof);
   if (proof.equal || proof.counterexample.empty()) return proof;
-  // The rewrite may rest on where its operands come from (an exponential is never negative): look at what is above.
+  // The rewrite may rest on where its operands come from (an exponential is never negative): look at what is
+  // above.
   for (const int levels : context_levels) {
     const Site wider = with_context(before, after, site, levels, context_nodes);
     if (wider.context == 0) break;
     Proof with_producers = Prover(before, after, wider, options).prove();
     if (!with_producers.equal) continue;
-    with_producers.note += (with_producers.note.empty() ? "" : "; ") + fmt::format("together with the {} nodes above the site", wider.context);
+    with_producers.note += (with_producers.note.empty() ? "" : "; ") +
+                           fmt::format("together with the {} nodes above the site", wider.context);
     if (options.repairs_fp16) judge_repair(before, after, graph_index, with_producers);
     return with_producers;
   }

@@ -1,6 +1,6 @@
-// Accumulators of quantized products to stored integers, as the CPU runtime does it by default: XNNPACK's kernels scale in
-// float and round to nearest even, where the runtime's own kernels (fixed_point.h) use integers. The two differ by one step
-// in about one element of a hundred.
+// Accumulators of quantized products to stored integers, as the CPU runtime does it by default: XNNPACK's
+// kernels scale in float and round to nearest even, where the runtime's own kernels (fixed_point.h) use
+// integers. The two differ by one step in about one element of a hundred.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace md {
 
-inline std::int32_t scale_accumulator(std::int64_t accumulator, float scale, std::int32_t zero, std::int32_t low, std::int32_t high) {
+inline std::int32_t scale_accumulator(std::int64_t accumulator, float scale, std::int32_t zero,
+                                      std::int32_t low, std::int32_t high) {
   const float scaled = static_cast<float>(accumulator) * scale;
   const float least = static_cast<float>(low - zero), most = static_cast<float>(high - zero);
   const float clamped = scaled < least ? least : scaled > most ? most : scaled;

@@ -16,7 +16,8 @@ void round_in_place(Tensor& tensor, bool saturate) {
 /// Tensors of a 16-bit type hold what that type can hold, in every mode but the judge's.
 void round_to_type(Tensor& tensor, const NumericMode& mode) {
   if (tensor.store() != Store::f32 || !tensor.writable()) return;
-  if (mode.is_f16() || tensor.dtype == DType::f16) round_in_place(tensor, mode.is_f16() && mode.saturate);
+  if (mode.is_f16() || tensor.dtype == DType::f16)
+    round_in_place(tensor, mode.is_f16() && mode.saturate);
   else if (tensor.dtype == DType::bf16)
     for (float& v : tensor.mutable_data<float>()) v = bfloat_to_float(float_to_bfloat(v));
 }
@@ -52,21 +53,27 @@ Result<NodeRun> finish_node(const KernelEntry& entry, KernelCall& call) {
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     Tensor& t = call.outputs[i];
     if (call.node.outputs[i] == none_id) continue;
-    if (t.empty()) return fail(Error::Kind::internal, fmt::format("{} (node {}): output {} was not computed", call.node.op, call.id, i));
+    if (t.empty())
+      return fail(Error::Kind::internal,
+                  fmt::format("{} (node {}): output {} was not computed", call.node.op, call.id, i));
     // A tensor that shares its elements was rounded when they were made.
     if (entry.moved_operands == 0) round_to_type(t, call.mode());
   }
   return NodeRun{std::move(call.outputs), call.largest_sum};
 }
 
-Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id, std::vector<const Tensor*> operands,
-                         const EvaluateOptions& options, VariableStore* variables, bool carriers) {
+Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id,
+                         std::vector<const Tensor*> operands, const EvaluateOptions& options,
+                         VariableStore* variables, bool carriers) {
   const Node& node = graph.node(id);
   const KernelEntry* entry = find_kernel(kernel_name(node));
-  if (!entry) return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
+  if (!entry)
+    return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
   KernelCall call{model, graph, node, id, options, std::move(operands), {}, carriers, 0, {}, variables};
   call.outputs.resize(node.outputs.size());
-  call.call_graph = [&](int graph_index, std::vector<Tensor> inputs) { return evaluate(model, graph_index, inputs, options); };
+  call.call_graph = [&](int graph_index, std::vector<Tensor> inputs) {
+    return evaluate(model, graph_index, inputs, options);
+  };
   return finish_node(*entry, call);
 }
 

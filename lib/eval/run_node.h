@@ -1,5 +1,5 @@
-// One step of the evaluator: gathers a node's operands, runs its kernel, rounds what it gave. For the evaluator itself
-// and for proofs, which drive single nodes.
+// One step of the evaluator: gathers a node's operands, runs its kernel, rounds what it gave. For the
+// evaluator itself and for proofs, which drive single nodes.
 #pragma once
 #include <vector>
 
@@ -16,8 +16,9 @@ struct NodeRun {
 Result<NodeRun> finish_node(const KernelEntry& entry, KernelCall& call);
 
 /// `operands` parallel to the node's inputs (null: absent). `variables` may be null when the model has none.
-Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id, std::vector<const Tensor*> operands,
-                         const EvaluateOptions& options, VariableStore* variables = nullptr, bool carriers = false);
+Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id,
+                         std::vector<const Tensor*> operands, const EvaluateOptions& options,
+                         VariableStore* variables = nullptr, bool carriers = false);
 
 /// A constant as the mode sees it (rounded to fp16, or widened to double).
 Result<Tensor> load_constant(const Value& value, const NumericMode& mode);

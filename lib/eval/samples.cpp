@@ -19,38 +19,73 @@ double Random::normal() {
   const double u = 1.0 - uniform(), v = uniform();
   return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
 }
-std::int64_t Random::below(std::int64_t limit) { return limit <= 1 ? 0 : static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(limit)); }
+std::int64_t Random::below(std::int64_t limit) {
+  return limit <= 1 ? 0 : static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(limit));
+}
 
 const std::vector<double>& extreme_numbers() {
   constexpr double f32_max = static_cast<double>(std::numeric_limits<float>::max());
-  // Largest exact integers (2^11 in fp16, 2^24 in fp32) with their neighbours, fp16's largest number, ties, denormals.
-  static const std::vector<double> numbers = {
-      0.0, -0.0, 1.0, -1.0, 65504.0, -65504.0, 2048.0, 2049.0, 2050.0, -2049.0, 16777215.0, 16777216.0, 16777218.0, -16777218.0, 33554432.0,
-      0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 6.0, 6.5, 256.0, 300.0, 65536.0, 1e9, -1e9, f32_max, -f32_max, 1e-3, -1e-3, 6.1035156e-05,
-      5.9604645e-08, 1.1754944e-38, 1.4012985e-45, -1.4012985e-45, 0.99999994, 1.0000001, 2147483648.0, -2147483648.0, 0.1, 7.0, -0.7};
+  // Largest exact integers (2^11 in fp16, 2^24 in fp32) with their neighbours, fp16's largest number, ties,
+  // denormals.
+  static const std::vector<double> numbers = {0.0,           -0.0,
+                                              1.0,           -1.0,
+                                              65504.0,       -65504.0,
+                                              2048.0,        2049.0,
+                                              2050.0,        -2049.0,
+                                              16777215.0,    16777216.0,
+                                              16777218.0,    -16777218.0,
+                                              33554432.0,    0.5,
+                                              -0.5,          1.5,
+                                              2.5,           -2.5,
+                                              3.0,           -3.0,
+                                              6.0,           6.5,
+                                              256.0,         300.0,
+                                              65536.0,       1e9,
+                                              -1e9,          f32_max,
+                                              -f32_max,      1e-3,
+                                              -1e-3,         6.1035156e-05,
+                                              5.9604645e-08, 1.1754944e-38,
+                                              1.4012985e-45, -1.4012985e-45,
+                                              0.99999994,    1.0000001,
+                                              2147483648.0,  -2147483648.0,
+                                              0.1,           7.0,
+                                              -0.7};
   return numbers;
 }
 
 std::vector<Recipe> finite_recipes(int count, std::uint64_t seed) {
   using Kind = Recipe::Kind;
   static const std::pair<Kind, double> cycle[] = {
-      {Kind::extremes, 1},    {Kind::normal, 1},     {Kind::normal, 1000},   {Kind::outlier, 1},   {Kind::large_mean, 1000}, {Kind::zero_rows, 1},
-      {Kind::mask, 1},        {Kind::normal, 1e-3},  {Kind::one_hot, 1000},  {Kind::extremes, 2},  {Kind::uniform, 1},       {Kind::normal, 30000},
-      {Kind::integers, 1},    {Kind::outlier, 100},  {Kind::normal, 100},    {Kind::large_mean, 10}, {Kind::mask, 100},      {Kind::normal, 1e-6},
-      {Kind::extremes, 3},    {Kind::uniform, 10},   {Kind::one_hot, 1},     {Kind::normal, 1e7},  {Kind::zero_rows, 1000},  {Kind::normal, 10},
+      {Kind::extremes, 1},      {Kind::normal, 1},    {Kind::normal, 1000},    {Kind::outlier, 1},
+      {Kind::large_mean, 1000}, {Kind::zero_rows, 1}, {Kind::mask, 1},         {Kind::normal, 1e-3},
+      {Kind::one_hot, 1000},    {Kind::extremes, 2},  {Kind::uniform, 1},      {Kind::normal, 30000},
+      {Kind::integers, 1},      {Kind::outlier, 100}, {Kind::normal, 100},     {Kind::large_mean, 10},
+      {Kind::mask, 100},        {Kind::normal, 1e-6}, {Kind::extremes, 3},     {Kind::uniform, 10},
+      {Kind::one_hot, 1},       {Kind::normal, 1e7},  {Kind::zero_rows, 1000}, {Kind::normal, 10},
   };
   std::vector<Recipe> recipes;
   for (int i = 0; i < count; ++i) {
     const auto& [kind, scale] = cycle[static_cast<std::size_t>(i) % std::size(cycle)];
-    static const char* const names[] = {"extremes", "infinities and NaN", "normal", "uniform", "rows with one outlier", "rows with a large mean", "zero rows", "mask", "integers", "one-hot rows"};
-    recipes.push_back({kind, scale, seed * 1000003u + static_cast<std::uint64_t>(i), fmt::format("{}, scale {:g}", names[static_cast<std::size_t>(kind)], scale)});
+    static const char* const names[] = {"extremes",
+                                        "infinities and NaN",
+                                        "normal",
+                                        "uniform",
+                                        "rows with one outlier",
+                                        "rows with a large mean",
+                                        "zero rows",
+                                        "mask",
+                                        "integers",
+                                        "one-hot rows"};
+    recipes.push_back({kind, scale, seed * 1000003u + static_cast<std::uint64_t>(i),
+                       fmt::format("{}, scale {:g}", names[static_cast<std::size_t>(kind)], scale)});
   }
   return recipes;
 }
 
 std::vector<Recipe> nonfinite_recipes(std::uint64_t seed) {
   std::vector<Recipe> recipes;
-  for (std::uint64_t i = 0; i < 3; ++i) recipes.push_back({Recipe::Kind::nonfinite, 1, seed * 7919u + i, "infinities and NaN"});
+  for (std::uint64_t i = 0; i < 3; ++i)
+    recipes.push_back({Recipe::Kind::nonfinite, 1, seed * 7919u + i, "infinities and NaN"});
   return recipes;
 }
 
@@ -73,34 +108,54 @@ std::vector<double> float_numbers(const Shape& shape, std::size_t count, const R
   constexpr double inf = std::numeric_limits<double>::infinity();
   // Operands step through the extremes at different paces, so that pairs differ from element to element.
   static constexpr std::size_t paces[] = {1, 7, 11, 13};
-  const std::size_t pace = paces[static_cast<std::size_t>(position) % std::size(paces)], start = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(n)));
+  const std::size_t pace = paces[static_cast<std::size_t>(position) % std::size(paces)],
+                    start = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(n)));
   const auto outlier_at = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(row)));
   for (std::size_t i = 0; i < count; ++i) {
     double& v = numbers[i];
     switch (recipe.kind) {
       case Recipe::Kind::extremes:
         // Small tensors meet all extremes over several samples; the first sample starts at the front.
-        v = extremes[(i * pace + i / n * 5 + (recipe.scale > 1 ? start : static_cast<std::size_t>(position))) % n];
+        v = extremes[(i * pace + i / n * 5 +
+                      (recipe.scale > 1 ? start : static_cast<std::size_t>(position))) %
+                     n];
         break;
       case Recipe::Kind::nonfinite: {
         const std::int64_t pick = random.below(8);
         v = pick == 0 ? inf : pick == 1 ? -inf : pick == 2 ? std::nan("") : random.normal();
         break;
       }
-      case Recipe::Kind::normal: v = recipe.scale * random.normal(); break;
-      case Recipe::Kind::uniform: v = recipe.scale * (2 * random.uniform() - 1); break;
-      case Recipe::Kind::outlier: v = random.normal() * (i % row == outlier_at ? 2000 * recipe.scale : recipe.scale); break;
-      case Recipe::Kind::large_mean: v = recipe.scale + random.normal(); break;
-      case Recipe::Kind::zero_rows: v = i / row % 2 == 0 ? 0.0 : recipe.scale * random.normal(); break;
-      case Recipe::Kind::mask: v = random.below(2) ? 0.0 : recipe.scale > 1 ? -1e9 : 1.0; break;
-      case Recipe::Kind::integers: v = static_cast<double>(random.below(33) - 16); break;
-      case Recipe::Kind::one_hot: v = i % row == (outlier_at + i / row) % row ? recipe.scale : 0.0; break;
+      case Recipe::Kind::normal:
+        v = recipe.scale * random.normal();
+        break;
+      case Recipe::Kind::uniform:
+        v = recipe.scale * (2 * random.uniform() - 1);
+        break;
+      case Recipe::Kind::outlier:
+        v = random.normal() * (i % row == outlier_at ? 2000 * recipe.scale : recipe.scale);
+        break;
+      case Recipe::Kind::large_mean:
+        v = recipe.scale + random.normal();
+        break;
+      case Recipe::Kind::zero_rows:
+        v = i / row % 2 == 0 ? 0.0 : recipe.scale * random.normal();
+        break;
+      case Recipe::Kind::mask:
+        v = random.below(2) ? 0.0 : recipe.scale > 1 ? -1e9 : 1.0;
+        break;
+      case Recipe::Kind::integers:
+        v = static_cast<double>(random.below(33) - 16);
+        break;
+      case Recipe::Kind::one_hot:
+        v = i % row == (outlier_at + i / row) % row ? recipe.scale : 0.0;
+        break;
     }
   }
   return numbers;
 }
 
-std::vector<std::int64_t> integer_numbers(DType dtype, std::size_t count, const Recipe& recipe, int position, const SampleLimits& limits, bool quantized) {
+std::vector<std::int64_t> integer_numbers(DType dtype, std::size_t count, const Recipe& recipe, int position,
+                                          const SampleLimits& limits, bool quantized) {
   Random random(recipe.seed * 37u + static_cast<std::uint64_t>(position));
   std::vector<std::int64_t> numbers(count);
   if (dtype == DType::boolean) {
@@ -116,7 +171,8 @@ std::vector<std::int64_t> integer_numbers(DType dtype, std::size_t count, const 
   const bool edges = recipe.kind == Recipe::Kind::extremes;
   if (limits.index_limit > 0) {
     high = limits.index_limit - 1;
-    low = recipe.kind == Recipe::Kind::integers || recipe.kind == Recipe::Kind::uniform ? -limits.index_limit : 0;
+    low = recipe.kind == Recipe::Kind::integers || recipe.kind == Recipe::Kind::uniform ? -limits.index_limit
+                                                                                        : 0;
   } else if (!is_small && !edges) {
     low = -1000, high = 1000;  // sums and products of wide integers stay exact
   } else if (quantized && recipe.kind == Recipe::Kind::zero_rows) {
@@ -126,14 +182,18 @@ std::vector<std::int64_t> integer_numbers(DType dtype, std::size_t count, const 
   }
   for (auto& v : numbers) {
     const std::int64_t pick = edges ? random.below(6) : 5;
-    v = pick == 0 ? low : pick == 1 ? high : pick == 2 && low <= 0 && high >= 0 ? 0 : low + random.below(high - low + 1);
+    v = pick == 0                            ? low
+        : pick == 1                          ? high
+        : pick == 2 && low <= 0 && high >= 0 ? 0
+                                             : low + random.below(high - low + 1);
   }
   return numbers;
 }
 
 }  // namespace
 
-Tensor sample(DType dtype, const Shape& shape, std::shared_ptr<const Quantization> quantization, const Recipe& recipe, int position, const SampleLimits& limits) {
+Tensor sample(DType dtype, const Shape& shape, std::shared_ptr<const Quantization> quantization,
+              const Recipe& recipe, int position, const SampleLimits& limits) {
   const auto count = static_cast<std::size_t>(element_count(shape).value_or(0));
   Tensor tensor;
   if (is_float(dtype) || dtype == DType::c64 || dtype == DType::c128 || dtype == DType::c32) {
@@ -147,7 +207,8 @@ Tensor sample(DType dtype, const Shape& shape, std::shared_ptr<const Quantizatio
     }
     tensor = Tensor::of(dtype, shape, numbers);
   } else {
-    tensor = Tensor::of_integers(dtype, shape, integer_numbers(dtype, count, recipe, position, limits, quantization != nullptr));
+    tensor = Tensor::of_integers(
+        dtype, shape, integer_numbers(dtype, count, recipe, position, limits, quantization != nullptr));
   }
   tensor.quantization = std::move(quantization);
   return tensor;

@@ -1,5 +1,5 @@
-// Inputs that tell apart what looks the same: extremes first, then random numbers of many scales and shapes of data that
-// real models meet (outliers, large means, zero rows, masks).
+// Inputs that tell apart what looks the same: extremes first, then random numbers of many scales and shapes
+// of data that real models meet (outliers, large means, zero rows, masks).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,9 +14,9 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next();
-  double uniform();                               ///< [0, 1)
-  double normal();                                ///< mean 0, deviation 1
-  std::int64_t below(std::int64_t limit);         ///< [0, limit)
+  double uniform();                        ///< [0, 1)
+  double normal();                         ///< mean 0, deviation 1
+  std::int64_t below(std::int64_t limit);  ///< [0, limit)
 
  private:
   std::uint64_t state_;
@@ -24,7 +24,18 @@ class Random {
 
 /// What one sample looks like. Recipes are ordered: the most telling ones first.
 struct Recipe {
-  enum class Kind { extremes, nonfinite, normal, uniform, outlier, large_mean, zero_rows, mask, integers, one_hot } kind = Kind::normal;
+  enum class Kind {
+    extremes,
+    nonfinite,
+    normal,
+    uniform,
+    outlier,
+    large_mean,
+    zero_rows,
+    mask,
+    integers,
+    one_hot
+  } kind = Kind::normal;
   double scale = 1;
   std::uint64_t seed = 1;
   std::string text;  ///< "normal, scale 100"
@@ -40,9 +51,10 @@ struct SampleLimits {
   double largest = 0;            ///< > 0: finite floats of at most this magnitude
 };
 
-/// One tensor by a recipe; `position` makes different operands differ. Quantized integers cover their stored range.
-Tensor sample(DType dtype, const Shape& shape, std::shared_ptr<const Quantization> quantization, const Recipe& recipe, int position,
-              const SampleLimits& limits = {});
+/// One tensor by a recipe; `position` makes different operands differ. Quantized integers cover their stored
+/// range.
+Tensor sample(DType dtype, const Shape& shape, std::shared_ptr<const Quantization> quantization,
+              const Recipe& recipe, int position, const SampleLimits& limits = {});
 
 /// Finite numbers that rewrites stumble over, in f32.
 const std::vector<double>& extreme_numbers();

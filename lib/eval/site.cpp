@@ -17,11 +17,13 @@ bool same_constant(const std::optional<Constant>& a, const std::optional<Constan
 }
 
 bool same_value(const Value& a, const Value& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && a.quantization == b.quantization && same_constant(a.constant, b.constant);
+  return a.dtype == b.dtype && a.shape == b.shape && a.quantization == b.quantization &&
+         same_constant(a.constant, b.constant);
 }
 
 bool same_node(const Node& a, const Node& b) {
-  return a.op == b.op && a.custom == b.custom && a.inputs == b.inputs && a.outputs == b.outputs && a.attrs == b.attrs && a.subgraphs == b.subgraphs;
+  return a.op == b.op && a.custom == b.custom && a.inputs == b.inputs && a.outputs == b.outputs &&
+         a.attrs == b.attrs && a.subgraphs == b.subgraphs;
 }
 
 using NodeSet = std::unordered_set<NodeId>;
@@ -40,7 +42,8 @@ bool made_inside(const Graph& graph, const NodeSet& nodes, ValueId v) {
 }
 
 /// Fills in everything that follows from the two node sets.
-Site bounded(const Model& before, const Model& after, int graph_index, const NodeSet& old_nodes, const NodeSet& new_nodes) {
+Site bounded(const Model& before, const Model& after, int graph_index, const NodeSet& old_nodes,
+             const NodeSet& new_nodes) {
   const Graph& a = before.graphs[static_cast<std::size_t>(graph_index)];
   const Graph& b = after.graphs[static_cast<std::size_t>(graph_index)];
   Site site;
@@ -50,13 +53,15 @@ Site bounded(const Model& before, const Model& after, int graph_index, const Nod
 
   std::set<std::pair<ValueId, ValueId>> outputs;
   const auto compare_at = [&](ValueId v) {
-    if (v != none_id && (made_inside(a, old_nodes, v) || made_inside(b, new_nodes, v))) outputs.insert({v, v});
+    if (v != none_id && (made_inside(a, old_nodes, v) || made_inside(b, new_nodes, v)))
+      outputs.insert({v, v});
   };
   for (const NodeId id : b.order)
     if (!new_nodes.count(id))
       for (const ValueId v : b.node(id).inputs) compare_at(v);
   for (std::size_t i = 0; i < a.outputs.size() && i < b.outputs.size(); ++i)
-    if (a.outputs[i] != b.outputs[i] || made_inside(a, old_nodes, a.outputs[i]) || made_inside(b, new_nodes, b.outputs[i]))
+    if (a.outputs[i] != b.outputs[i] || made_inside(a, old_nodes, a.outputs[i]) ||
+        made_inside(b, new_nodes, b.outputs[i]))
       outputs.insert({a.outputs[i], b.outputs[i]});
   site.outputs.assign(outputs.begin(), outputs.end());
 
@@ -85,8 +90,11 @@ Site find_site(const Model& before, const Model& after, int graph_index) {
   for (std::size_t v = 0; v < a.values.size() && v < b.values.size(); ++v)
     changed[v] = &a.values[v] != &b.values[v] && !same_value(a.values[v], b.values[v]);
   const auto touches_change = [&](const Node& node) {
-    const auto is_changed = [&](ValueId v) { return v != none_id && changed[static_cast<std::size_t>(v)] != 0; };
-    return std::any_of(node.inputs.begin(), node.inputs.end(), is_changed) || std::any_of(node.outputs.begin(), node.outputs.end(), is_changed);
+    const auto is_changed = [&](ValueId v) {
+      return v != none_id && changed[static_cast<std::size_t>(v)] != 0;
+    };
+    return std::any_of(node.inputs.begin(), node.inputs.end(), is_changed) ||
+           std::any_of(node.outputs.begin(), node.outputs.end(), is_changed);
   };
   NodeSet old_nodes, new_nodes;
   const std::size_t n = std::max(a.nodes.size(), b.nodes.size());
@@ -112,8 +120,10 @@ Site with_context(const Model& before, const Model& after, const Site& site, int
       if (static_cast<std::size_t>(v) >= a.values.size()) continue;
       const NodeId producer = a.producer(v);
       // Only nodes that are the same in both versions and whose results cannot feed back into the site twice.
-      if (producer == none_id || added >= max_nodes || b.producer(v) != producer || !b.is_live(producer)) continue;
-      if (!a.node(producer).subgraphs.empty() || old_nodes.count(producer) || new_nodes.count(producer)) continue;
+      if (producer == none_id || added >= max_nodes || b.producer(v) != producer || !b.is_live(producer))
+        continue;
+      if (!a.node(producer).subgraphs.empty() || old_nodes.count(producer) || new_nodes.count(producer))
+        continue;
       old_nodes.insert(producer), new_nodes.insert(producer);
       ++added;
       for (const ValueId input : a.node(producer).inputs)
@@ -124,7 +134,8 @@ Site with_context(const Model& before, const Model& after, const Site& site, int
   if (added == 0) return site;
   Site wider = bounded(before, after, site.graph, old_nodes, new_nodes);
   wider.context = site.context + added;
-  // What the added nodes give to others is the same in both versions as long as it does not depend on the site.
+  // What the added nodes give to others is the same in both versions as long as it does not depend on the
+  // site.
   std::erase_if(wider.outputs, [&](const auto& output) {
     return std::find(site.outputs.begin(), site.outputs.end(), output) == site.outputs.end();
   });

@@ -10,18 +10,19 @@ namespace md {
 /// Ids of values and nodes mean the same in both versions; what a patch added has ids past the old ends.
 struct Site {
   int graph = 0;
-  std::vector<NodeId> before, after;                 ///< nodes to run, in execution order
-  std::vector<ValueId> inputs;                       ///< run-time values that either version reads from outside
+  std::vector<NodeId> before, after;  ///< nodes to run, in execution order
+  std::vector<ValueId> inputs;        ///< run-time values that either version reads from outside
   std::vector<std::pair<ValueId, ValueId>> outputs;  ///< values to compare, (before, after)
-  std::vector<ValueId> folded;                       ///< values read from outside that depend on constants only
-  int context = 0;                                   ///< unchanged nodes above the site that were added to it
+  std::vector<ValueId> folded;  ///< values read from outside that depend on constants only
+  int context = 0;              ///< unchanged nodes above the site that were added to it
 };
 
-/// Nodes that differ in operator, attributes, operands or results, or that touch a value whose type or constant differs.
+/// Nodes that differ in operator, attributes, operands or results, or that touch a value whose type or
+/// constant differs.
 Site find_site(const Model& before, const Model& after, int graph_index);
 
-/// The same site with up to `levels` levels of its unchanged producers added (at most `max_nodes`): for rewrites that rest
-/// on where their operands come from. Unchanged when there is nothing to add.
+/// The same site with up to `levels` levels of its unchanged producers added (at most `max_nodes`): for
+/// rewrites that rest on where their operands come from. Unchanged when there is nothing to add.
 Site with_context(const Model& before, const Model& after, const Site& site, int levels, int max_nodes);
 
 }  // namespace md

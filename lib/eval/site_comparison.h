@@ -13,7 +13,8 @@ namespace md {
 /// Compares two versions of a site sample by sample and collects the worst of everything.
 class SiteComparison {
  public:
-  SiteComparison(const SiteRunner& runner, const ProofOptions& options, Proof& proof) : runner_(runner), options_(options), proof_(proof), roundings_(runner.roundings()) {}
+  SiteComparison(const SiteRunner& runner, const ProofOptions& options, Proof& proof)
+      : runner_(runner), options_(options), proof_(proof), roundings_(runner.roundings()) {}
 
   enum class Verdict { equal, differs, not_evaluated };
   /// Runs one sample. `finite`: inputs are finite, a difference refutes; otherwise it is only stated.
@@ -28,7 +29,8 @@ class SiteComparison {
     std::vector<Tensor> before, after, judge;
     double scale = 0;  ///< largest finite |value| among the original's inputs and results
   };
-  /// How far elements may be apart under `rounding`; `own` is the original's error against exact arithmetic, in ulps.
+  /// How far elements may be apart under `rounding`; `own` is the original's error against exact arithmetic,
+  /// in ulps.
   double rounding_allowance(const Tensor& a, double element, double scale, double own) const;
   /// The first element that may not be as it is.
   std::optional<Disagreement> disagreement(const Pair& pair, bool finite, Proof* record) const;

@@ -17,25 +17,41 @@ std::int64_t size_of(const Shape& shape, std::int64_t dynamic_size) {
   return n;
 }
 
-bool is_fourier_op(std::string_view op) { return op.starts_with("aten.fft_") || op.starts_with("aten._fft_") || op.starts_with("aten.stft") || op.starts_with("aten.istft"); }
+bool is_fourier_op(std::string_view op) {
+  return op.starts_with("aten.fft_") || op.starts_with("aten._fft_") || op.starts_with("aten.stft") ||
+         op.starts_with("aten.istft");
+}
 
 /// Terms of each sum that a node computes; 1 for none.
 std::int64_t reduction_length(const Graph& graph, const Node& node) {
   const auto shape = [&](std::size_t i) -> const Shape& { return graph.value(node.inputs[i]).shape; };
   const auto has = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != none_id; };
-  if ((node.op == "FULLY_CONNECTED" || node.op == "CONV_2D" || node.op == "TRANSPOSE_CONV") && has(1) && !shape(1).empty() && shape(1)[0] > 0)
+  if ((node.op == "FULLY_CONNECTED" || node.op == "CONV_2D" || node.op == "TRANSPOSE_CONV") && has(1) &&
+      !shape(1).empty() && shape(1)[0] > 0)
     return size_of(shape(1), 1) / (node.op == "TRANSPOSE_CONV" && shape(1).size() == 4 ? 1 : shape(1)[0]);
   if (node.op == "DEPTHWISE_CONV_2D" && has(1) && shape(1).size() == 4) return shape(1)[1] * shape(1)[2];
-  if (node.op == "BATCH_MATMUL" && has(0) && shape(0).size() >= 2) return node.attrs.flag("adj_x") ? shape(0)[shape(0).size() - 2] : shape(0).back();
-  if ((node.op == "SUM" || node.op == "MEAN" || node.op == "REDUCE_PROD" || node.op == "CUMSUM") && has(0) && !node.outputs.empty()) {
+  if (node.op == "BATCH_MATMUL" && has(0) && shape(0).size() >= 2)
+    return node.attrs.flag("adj_x") ? shape(0)[shape(0).size() - 2] : shape(0).back();
+  if ((node.op == "SUM" || node.op == "MEAN" || node.op == "REDUCE_PROD" || node.op == "CUMSUM") && has(0) &&
+      !node.outputs.empty()) {
     const std::int64_t out = std::max<std::int64_t>(1, size_of(graph.value(node.outputs[0]).shape, 1));
     return node.op == "CUMSUM" ? size_of(shape(0), 1) : size_of(shape(0), 1) / out;
   }
-  if ((node.op == "SOFTMAX" || node.op == "LOG_SOFTMAX" || node.op == "L2_NORMALIZATION") && has(0) && !shape(0).empty()) return shape(0).back();
-  if ((node.op == "aten.matmul.default" || node.op == "aten.mm.default" || node.op == "aten.bmm.default" || node.op == "aten.linear.default") && has(0) && !shape(0).empty()) return shape(0).back();
-  if (node.op.starts_with("aten.conv") && has(1) && !shape(1).empty()) return size_of(shape(1), 1) / std::max<std::int64_t>(shape(1)[0], 1);
-  if ((is_fourier_op(node.op) || node.op.starts_with("aten.sum.") || node.op.starts_with("aten.mean.") || node.op.starts_with("aten.var.")) && has(0) && !node.outputs.empty()) return std::max<std::int64_t>(node.attrs.integer("n_fft"), shape(0).empty() ? 1 : shape(0).back());
-  if (node.op == "AVERAGE_POOL_2D") return node.attrs.integer("filter_height", 1) * node.attrs.integer("filter_width", 1);
+  if ((node.op == "SOFTMAX" || node.op == "LOG_SOFTMAX" || node.op == "L2_NORMALIZATION") && has(0) &&
+      !shape(0).empty())
+    return shape(0).back();
+  if ((node.op == "aten.matmul.default" || node.op == "aten.mm.default" || node.op == "aten.bmm.default" ||
+       node.op == "aten.linear.default") &&
+      has(0) && !shape(0).empty())
+    return shape(0).back();
+  if (node.op.starts_with("aten.conv") && has(1) && !shape(1).empty())
+    return size_of(shape(1), 1) / std::max<std::int64_t>(shape(1)[0], 1);
+  if ((is_fourier_op(node.op) || node.op.starts_with("aten.sum.") || node.op.starts_with("aten.mean.") ||
+       node.op.starts_with("aten.var.")) &&
+      has(0) && !node.outputs.empty())
+    return std::max<std::int64_t>(node.attrs.integer("n_fft"), shape(0).empty() ? 1 : shape(0).back());
+  if (node.op == "AVERAGE_POOL_2D")
+    return node.attrs.integer("filter_height", 1) * node.attrs.integer("filter_width", 1);
   return 1;
 }
 
@@ -43,22 +59,27 @@ std::int64_t reduction_length(const Graph& graph, const Node& node) {
 
 std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, ValueId input) {
   std::int64_t limit = 0;
-  if (static_cast<std::size_t>(input) >= graph.values.size() || !is_integer(graph.value(input).dtype)) return 0;
+  if (static_cast<std::size_t>(input) >= graph.values.size() || !is_integer(graph.value(input).dtype))
+    return 0;
   const auto lower = [&](std::int64_t dim) {
     if (dim > 0) limit = limit ? std::min(limit, dim) : dim;
   };
   std::set<ValueId> reached = {input};
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
-    const auto reads = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != none_id && reached.count(node.inputs[i]) != 0; };
+    const auto reads = [&](std::size_t i) {
+      return i < node.inputs.size() && node.inputs[i] != none_id && reached.count(node.inputs[i]) != 0;
+    };
     const auto shape = [&](std::size_t i) -> const Shape& { return graph.value(node.inputs[i]).shape; };
     if (node.op == "GATHER" && reads(1)) {
       if (const auto axis = normal_axis(node.attrs.integer("axis"), shape(0).size())) lower(shape(0)[*axis]);
     } else if (node.op == "GATHER_ND" && reads(1)) {
       const Shape& indices = shape(1);
       const std::int64_t k = indices.empty() ? 1 : std::max<std::int64_t>(1, indices.back());
-      for (std::size_t d = 0; d < shape(0).size() && static_cast<std::int64_t>(d) < k; ++d) lower(shape(0)[d]);
-    } else if (const std::string base = aten_base(node.op); base == "aten.scatter_add" || base == "aten.scatter_reduce" || base == "aten.index_select") {
+      for (std::size_t d = 0; d < shape(0).size() && static_cast<std::int64_t>(d) < k; ++d)
+        lower(shape(0)[d]);
+    } else if (const std::string base = aten_base(node.op);
+               base == "aten.scatter_add" || base == "aten.scatter_reduce" || base == "aten.index_select") {
       const int at = aten_operand_position(node, "index");
       if (at < 0 || !reads(static_cast<std::size_t>(at)) || node.inputs[0] < 0) continue;
       if (const auto axis = normal_axis(node.attrs.integer("dim"), shape(0).size())) lower(shape(0)[*axis]);
@@ -86,11 +107,13 @@ Status SiteRunner::prepare() {
 }
 
 Tensor under_declared_shape(const Tensor& tensor, const Value& from, const Value& to) {
-  const bool changed = from.shape != to.shape && element_count(to.shape) == static_cast<std::int64_t>(tensor.size());
+  const bool changed =
+      from.shape != to.shape && element_count(to.shape) == static_cast<std::int64_t>(tensor.size());
   return changed ? tensor.reshaped(to.shape) : tensor;
 }
 
-Result<std::vector<Tensor>> SiteRunner::run_before(const TensorMap& inputs, const EvaluateOptions& options) const {
+Result<std::vector<Tensor>> SiteRunner::run_before(const TensorMap& inputs,
+                                                   const EvaluateOptions& options) const {
   TensorMap known = folded_;
   for (const auto& [id, tensor] : inputs) known[id] = tensor;
   std::vector<ValueId> wanted;
@@ -102,12 +125,15 @@ Result<std::vector<Tensor>> SiteRunner::run_before(const TensorMap& inputs, cons
   return outputs;
 }
 
-Result<std::vector<Tensor>> SiteRunner::run_after(const TensorMap& inputs, const EvaluateOptions& options) const {
+Result<std::vector<Tensor>> SiteRunner::run_after(const TensorMap& inputs,
+                                                  const EvaluateOptions& options) const {
   TensorMap known = folded_;
   for (const auto& [id, tensor] : inputs) {
     const Value& value = new_graph().value(id);
     // An input that the rewrite retypes (bf16 -> f32) holds the same numbers in the new type.
-    known[id] = value.dtype == tensor.dtype || value.dtype == DType::unknown ? tensor : Tensor::of(value.dtype, tensor.shape, tensor.numbers());
+    known[id] = value.dtype == tensor.dtype || value.dtype == DType::unknown
+                    ? tensor
+                    : Tensor::of(value.dtype, tensor.shape, tensor.numbers());
     known[id] = under_declared_shape(known[id], input_value(id), value);
   }
   std::vector<ValueId> wanted;
@@ -116,12 +142,14 @@ Result<std::vector<Tensor>> SiteRunner::run_after(const TensorMap& inputs, const
   if (!tensors) return tl::make_unexpected(tensors.error());
   std::vector<Tensor> outputs;
   for (const auto& [old_id, id] : site_.outputs)
-    outputs.push_back(under_declared_shape(tensors->at(id), new_graph().value(id), old_graph().value(old_id)));
+    outputs.push_back(
+        under_declared_shape(tensors->at(id), new_graph().value(id), old_graph().value(old_id)));
   return outputs;
 }
 
 const Value& SiteRunner::input_value(ValueId id) const {
-  return static_cast<std::size_t>(id) < old_graph().values.size() ? old_graph().value(id) : new_graph().value(id);
+  return static_cast<std::size_t>(id) < old_graph().values.size() ? old_graph().value(id)
+                                                                  : new_graph().value(id);
 }
 
 Shape SiteRunner::input_shape(ValueId input, std::int64_t size) const {
@@ -139,8 +167,10 @@ bool SiteRunner::has_dynamic_input() const {
 }
 
 std::int64_t SiteRunner::index_limit(ValueId input) const {
-  // What reads the value outside the site counts too: an index that the original refuses need not be considered.
-  const std::int64_t a = md::index_limit(old_graph(), old_graph().order, input), b = md::index_limit(new_graph(), site_.after, input);
+  // What reads the value outside the site counts too: an index that the original refuses need not be
+  // considered.
+  const std::int64_t a = md::index_limit(old_graph(), old_graph().order, input),
+                     b = md::index_limit(new_graph(), site_.after, input);
   return a && b ? std::min(a, b) : std::max(a, b);
 }
 
@@ -176,11 +206,13 @@ TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_s
   for (const ValueId v : site_.inputs) {
     const Value& value = input_value(v);
     std::shared_ptr<const Quantization> quantization;
-    if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) quantization = std::make_shared<const Quantization>(*value.quantization);
+    if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype))
+      quantization = std::make_shared<const Quantization>(*value.quantization);
     SampleLimits limits;
     limits.index_limit = index_limit(v);
     limits.largest = largest_;
-    inputs[v] = sample(value.dtype, input_shape(v, dynamic_size), std::move(quantization), recipe, position++, limits);
+    inputs[v] = sample(value.dtype, input_shape(v, dynamic_size), std::move(quantization), recipe, position++,
+                       limits);
     if (const auto marks = marks_wanted(v)) inputs[v] = mask_with(inputs[v].shape, *marks, recipe.seed);
   }
   return inputs;
@@ -192,19 +224,24 @@ double SiteRunner::work(std::int64_t dynamic_size) const {
     for (const NodeId id : nodes) {
       const Node& node = graph.node(id);
       for (const ValueId v : node.outputs)
-        if (v != none_id) total += static_cast<double>(size_of(graph.value(v).shape, dynamic_size)) * (1 + static_cast<double>(reduction_length(graph, node)) / 4);
+        if (v != none_id)
+          total += static_cast<double>(size_of(graph.value(v).shape, dynamic_size)) *
+                   (1 + static_cast<double>(reduction_length(graph, node)) / 4);
     }
   };
   add(old_graph(), site_.before);
   add(new_graph(), site_.after);
-  for (const ValueId v : site_.inputs) total += 8.0 * static_cast<double>(size_of(input_value(v).shape, dynamic_size));  // making the numbers
+  for (const ValueId v : site_.inputs)
+    total += 8.0 * static_cast<double>(size_of(input_value(v).shape, dynamic_size));  // making the numbers
   return total;
 }
 
 double SiteRunner::longest_sum() const {
   double longest = 1;
-  for (const NodeId id : site_.before) longest = std::max(longest, static_cast<double>(reduction_length(old_graph(), old_graph().node(id))));
-  for (const NodeId id : site_.after) longest = std::max(longest, static_cast<double>(reduction_length(new_graph(), new_graph().node(id))));
+  for (const NodeId id : site_.before)
+    longest = std::max(longest, static_cast<double>(reduction_length(old_graph(), old_graph().node(id))));
+  for (const NodeId id : site_.after)
+    longest = std::max(longest, static_cast<double>(reduction_length(new_graph(), new_graph().node(id))));
   return longest;
 }
 

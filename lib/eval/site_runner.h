@@ -10,20 +10,23 @@
 
 namespace md {
 
-/// Smallest dimension that `nodes` index with the integer value `input` (through GATHER, GATHER_ND, EMBEDDING_LOOKUP,
-/// SCATTER_ND), 0 when it is not used as an index.
+/// Smallest dimension that `nodes` index with the integer value `input` (through GATHER, GATHER_ND,
+/// EMBEDDING_LOOKUP, SCATTER_ND), 0 when it is not used as an index.
 std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, ValueId input);
 
-/// A rewrite may declare an input or output of the model with another shape for the same elements: the tensor as `to` declares it.
+/// A rewrite may declare an input or output of the model with another shape for the same elements: the tensor
+/// as `to` declares it.
 Tensor under_declared_shape(const Tensor& tensor, const Value& from, const Value& to);
 
 class SiteRunner {
  public:
-  SiteRunner(const Model& before, const Model& after, const Site& site) : before_(before), after_(after), site_(site) {}
+  SiteRunner(const Model& before, const Model& after, const Site& site)
+      : before_(before), after_(after), site_(site) {}
 
   /// Folds what depends on constants only. Error: no kernel for it.
   Status prepare();
-  /// The site's outputs in order. Inputs whose type differs between the versions are converted for the second.
+  /// The site's outputs in order. Inputs whose type differs between the versions are converted for the
+  /// second.
   Result<std::vector<Tensor>> run_before(const TensorMap& inputs, const EvaluateOptions& options) const;
   Result<std::vector<Tensor>> run_after(const TensorMap& inputs, const EvaluateOptions& options) const;
 
@@ -32,7 +35,8 @@ class SiteRunner {
   bool has_dynamic_input() const;
   /// Range of an integer input that is used as an index, 0 when it is not.
   std::int64_t index_limit(ValueId input) const;
-  /// Keeps |floats| of samples at or below this: what only reorders sums may overflow where the original just does not.
+  /// Keeps |floats| of samples at or below this: what only reorders sums may overflow where the original just
+  /// does not.
   void limit_magnitude(double largest) { largest_ = largest; }
   /// All inputs by one recipe.
   TensorMap sample_inputs(const Recipe& recipe, std::int64_t dynamic_size) const;

@@ -6,8 +6,8 @@ namespace md {
 namespace {
 
 struct Row {
-  Shape dims;                        // outer
-  std::vector<std::int64_t> steps;   // outer
+  Shape dims;                       // outer
+  std::vector<std::int64_t> steps;  // outer
   std::int64_t inner = 1, inner_step = 1;
   bool empty = false;
 };
@@ -72,7 +72,8 @@ void read_rows(const std::byte* from, const View& view, std::byte* to) {
       return;
     }
     for (std::int64_t i = 0; i < row.inner; ++i)
-      std::memcpy(out + i * static_cast<std::int64_t>(sizeof(T)), in + i * row.inner_step * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+      std::memcpy(out + i * static_cast<std::int64_t>(sizeof(T)),
+                  in + i * row.inner_step * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
   });
 }
 
@@ -87,7 +88,8 @@ void write_rows(const std::byte* from, std::byte* to, const View& view) {
       return;
     }
     for (std::int64_t i = 0; i < row.inner; ++i)
-      std::memcpy(out + i * row.inner_step * static_cast<std::int64_t>(sizeof(T)), in + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+      std::memcpy(out + i * row.inner_step * static_cast<std::int64_t>(sizeof(T)),
+                  in + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
   });
 }
 
@@ -97,21 +99,31 @@ View whole(const Shape& shape) { return {0, shape, strides_of(shape)}; }
 
 void read_view(const Tensor& from, const View& view, Tensor& to) {
   switch (from.element_bytes()) {
-    case 1: return read_rows<std::uint8_t>(from.raw(), view, to.mutable_raw());
-    case 2: return read_rows<std::uint16_t>(from.raw(), view, to.mutable_raw());
-    case 4: return read_rows<std::uint32_t>(from.raw(), view, to.mutable_raw());
-    case 8: return read_rows<std::uint64_t>(from.raw(), view, to.mutable_raw());
-    default: return read_rows<Wide>(from.raw(), view, to.mutable_raw());
+    case 1:
+      return read_rows<std::uint8_t>(from.raw(), view, to.mutable_raw());
+    case 2:
+      return read_rows<std::uint16_t>(from.raw(), view, to.mutable_raw());
+    case 4:
+      return read_rows<std::uint32_t>(from.raw(), view, to.mutable_raw());
+    case 8:
+      return read_rows<std::uint64_t>(from.raw(), view, to.mutable_raw());
+    default:
+      return read_rows<Wide>(from.raw(), view, to.mutable_raw());
   }
 }
 
 void write_view(const Tensor& from, Tensor& to, const View& view) {
   switch (from.element_bytes()) {
-    case 1: return write_rows<std::uint8_t>(from.raw(), to.mutable_raw(), view);
-    case 2: return write_rows<std::uint16_t>(from.raw(), to.mutable_raw(), view);
-    case 4: return write_rows<std::uint32_t>(from.raw(), to.mutable_raw(), view);
-    case 8: return write_rows<std::uint64_t>(from.raw(), to.mutable_raw(), view);
-    default: return write_rows<Wide>(from.raw(), to.mutable_raw(), view);
+    case 1:
+      return write_rows<std::uint8_t>(from.raw(), to.mutable_raw(), view);
+    case 2:
+      return write_rows<std::uint16_t>(from.raw(), to.mutable_raw(), view);
+    case 4:
+      return write_rows<std::uint32_t>(from.raw(), to.mutable_raw(), view);
+    case 8:
+      return write_rows<std::uint64_t>(from.raw(), to.mutable_raw(), view);
+    default:
+      return write_rows<Wide>(from.raw(), to.mutable_raw(), view);
   }
 }
 

@@ -1,4 +1,5 @@
-// Copies between a row-major block and a strided view of another: what every data-moving operator comes down to.
+// Copies between a row-major block and a strided view of another: what every data-moving operator comes down
+// to.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,8 @@
 
 namespace md {
 
-/// A view of a tensor's elements: element (i, j, ...) is at base + i * step[0] + j * step[1] + ... (in elements).
+/// A view of a tensor's elements: element (i, j, ...) is at base + i * step[0] + j * step[1] + ... (in
+/// elements).
 struct View {
   std::int64_t base = 0;
   Shape dims;
@@ -27,7 +29,8 @@ void fill(Tensor& to, const std::byte* value);
 /// Reads an operand that holds sizes, axes or offsets: any integer type. nullopt when absent or not integers.
 std::optional<std::vector<std::int64_t>> index_operand(const KernelCall& call, std::size_t i);
 
-/// New output `i` with the data operand's type and quantization where the value agrees (movement keeps types).
+/// New output `i` with the data operand's type and quantization where the value agrees (movement keeps
+/// types).
 Result<Tensor> moved_output(KernelCall& call, std::size_t i, const Tensor& source, Shape shape);
 
 }  // namespace md

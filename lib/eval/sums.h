@@ -8,8 +8,8 @@
 namespace md {
 
 /// Sums terms of a row in the mode's order and precision and remembers the largest |partial sum|.
-/// `term(i)` gives term i; in fp16 modes it must already be what the device would hold (an fp16 product is not rounded:
-/// devices fuse it into the addition).
+/// `term(i)` gives term i; in fp16 modes it must already be what the device would hold (an fp16 product is
+/// not rounded: devices fuse it into the addition).
 class Summation {
  public:
   Summation(const NumericMode& mode, bool in_f16, bool watch) : mode_(mode), in_f16_(in_f16), watch_(watch) {}
@@ -25,8 +25,10 @@ class Summation {
  private:
   template <class T>
   T rounded(T v) const {
-    if constexpr (sizeof(T) == sizeof(float)) return in_f16_ ? round_to_f16(v, mode_.saturate) : v;
-    else return v;
+    if constexpr (sizeof(T) == sizeof(float))
+      return in_f16_ ? round_to_f16(v, mode_.saturate) : v;
+    else
+      return v;
   }
   template <class T>
   void note(T v) {
@@ -51,7 +53,8 @@ class Summation {
     note(s);
     return s;
   }
-  /// Short runs one after the other, runs in pairs: the error grows with log n, as with the vector code of CPU kernels.
+  /// Short runs one after the other, runs in pairs: the error grows with log n, as with the vector code of
+  /// CPU kernels.
   template <class T, class F>
   T pairwise(std::size_t from, std::size_t n, F& term) {
     if (n <= 32) {

@@ -74,7 +74,9 @@ std::shared_ptr<const void> allocate(std::size_t bytes) {
   return {pool().take(bytes), [bytes](const void* p) { pool().give(const_cast<void*>(p), bytes); }};
 }
 
-int lanes_of(DType dtype) { return dtype == DType::c32 || dtype == DType::c64 || dtype == DType::c128 ? 2 : 1; }
+int lanes_of(DType dtype) {
+  return dtype == DType::c32 || dtype == DType::c64 || dtype == DType::c128 ? 2 : 1;
+}
 
 template <class T>
 T narrowed(double v) {
@@ -90,7 +92,8 @@ T narrowed(double v) {
 
 double rounded_to(DType dtype, double v) {
   if (dtype == DType::f16) return static_cast<double>(half_to_float(float_to_half(static_cast<float>(v))));
-  if (dtype == DType::bf16) return static_cast<double>(bfloat_to_float(float_to_bfloat(static_cast<float>(v))));
+  if (dtype == DType::bf16)
+    return static_cast<double>(bfloat_to_float(float_to_bfloat(static_cast<float>(v))));
   return v;
 }
 
@@ -102,22 +105,30 @@ std::optional<Store> store_of(DType dtype, bool wide) {
     case DType::bf16:
     case DType::f32:
     case DType::c32:
-    case DType::c64: return wide ? Store::f64 : Store::f32;
+    case DType::c64:
+      return wide ? Store::f64 : Store::f32;
     case DType::f64:
-    case DType::c128: return Store::f64;
+    case DType::c128:
+      return Store::f64;
     case DType::i2:
     case DType::i4:
-    case DType::i8: return Store::i8;
+    case DType::i8:
+      return Store::i8;
     case DType::u4:
     case DType::u8:
-    case DType::boolean: return Store::u8;
-    case DType::i16: return Store::i16;
+    case DType::boolean:
+      return Store::u8;
+    case DType::i16:
+      return Store::i16;
     case DType::u16:
-    case DType::i32: return Store::i32;
+    case DType::i32:
+      return Store::i32;
     case DType::u32:
     case DType::i64:
-    case DType::u64: return Store::i64;
-    default: return std::nullopt;
+    case DType::u64:
+      return Store::i64;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -143,7 +154,8 @@ Tensor Tensor::of(DType dtype, Shape shape, std::span<const double> numbers, boo
   with_store(t.store_, [&](auto zero) {
     using T = decltype(zero);
     auto out = t.mutable_data<T>();
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = narrowed<T>(rounded_to(dtype, i < numbers.size() ? numbers[i] : 0.0));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = narrowed<T>(rounded_to(dtype, i < numbers.size() ? numbers[i] : 0.0));
   });
   return t;
 }
@@ -163,20 +175,27 @@ Result<Tensor> Tensor::constant(const Value& value, bool wide) {
   const auto store = store_of(value.dtype, wide);
   if (value.sparsity && store) {
     auto bytes = dense_bytes(value);
-    if (!bytes) return input_error(fmt::format("the sparse constant \"{}\" does not fit its shape {}", value.name, shape_text(value.shape)));
+    if (!bytes)
+      return input_error(fmt::format("the sparse constant \"{}\" does not fit its shape {}", value.name,
+                                     shape_text(value.shape)));
     Value dense = value;
     dense.sparsity = nullptr;
     dense.constant = Constant::own(std::move(*bytes));
     return constant(dense, wide);
   }
   if (!value.constant || !count || !store || bit_width(value.dtype) == 0)
-    return fail(Error::Kind::unsupported, fmt::format("constant \"{}\" of type {} cannot be evaluated", value.name, name(value.dtype)));
+    return fail(Error::Kind::unsupported,
+                fmt::format("constant \"{}\" of type {} cannot be evaluated", value.name, name(value.dtype)));
   const Bytes bytes = value.constant->bytes;
-  if (static_cast<std::uint64_t>(*count) / 8 > bytes.size() || storage_bytes(value.dtype, *count) != bytes.size())
-    return input_error(fmt::format("constant \"{}\" has {} bytes, its shape {} needs another number", value.name, bytes.size(), shape_text(value.shape)));
+  if (static_cast<std::uint64_t>(*count) / 8 > bytes.size() ||
+      storage_bytes(value.dtype, *count) != bytes.size())
+    return input_error(fmt::format("constant \"{}\" has {} bytes, its shape {} needs another number",
+                                   value.name, bytes.size(), shape_text(value.shape)));
   std::shared_ptr<const Quantization> quantization;
-  if (value.quantization && !value.quantization->scale.empty()) quantization = std::make_shared<const Quantization>(*value.quantization);
-  const bool same_bytes = static_cast<std::size_t>(bit_width(value.dtype)) == 8 * store_bytes(*store) * static_cast<std::size_t>(lanes_of(value.dtype)) &&
+  if (value.quantization && !value.quantization->scale.empty())
+    quantization = std::make_shared<const Quantization>(*value.quantization);
+  const bool same_bytes = static_cast<std::size_t>(bit_width(value.dtype)) ==
+                              8 * store_bytes(*store) * static_cast<std::size_t>(lanes_of(value.dtype)) &&
                           value.dtype != DType::f16 && value.dtype != DType::bf16;
   Tensor t;
   if (same_bytes && reinterpret_cast<std::uintptr_t>(bytes.data()) % store_bytes(*store) == 0) {
@@ -200,17 +219,22 @@ Result<Tensor> Tensor::constant(const Value& value, bool wide) {
     }
   } else if (lanes_of(value.dtype) == 2) {
     Value flat = value;
-    flat.dtype = value.dtype == DType::c128 ? DType::f64 : value.dtype == DType::c64 ? DType::f32 : DType::f16;
+    flat.dtype = value.dtype == DType::c128  ? DType::f64
+                 : value.dtype == DType::c64 ? DType::f32
+                                             : DType::f16;
     flat.shape.push_back(2);
     const auto numbers = decode(flat);
-    if (!numbers) return fail(Error::Kind::unsupported, fmt::format("constant \"{}\" cannot be decoded", value.name));
+    if (!numbers)
+      return fail(Error::Kind::unsupported, fmt::format("constant \"{}\" cannot be decoded", value.name));
     t = of(value.dtype, value.shape, *numbers, wide);
   } else if (value.dtype == DType::u64 || value.dtype == DType::i64) {
     t = make(value.dtype, value.shape);
     if (!bytes.empty()) std::memcpy(t.mutable_raw(), bytes.data(), bytes.size());
   } else {
     const auto numbers = decode(value);
-    if (!numbers) return fail(Error::Kind::unsupported, fmt::format("constant \"{}\" of type {} cannot be decoded", value.name, name(value.dtype)));
+    if (!numbers)
+      return fail(Error::Kind::unsupported,
+                  fmt::format("constant \"{}\" of type {} cannot be decoded", value.name, name(value.dtype)));
     t = of(value.dtype, value.shape, *numbers, wide);
   }
   t.quantization = std::move(quantization);
@@ -261,11 +285,13 @@ std::vector<double> Tensor::real_values() const {
   std::size_t inner = 1, channels = 1;
   if (q.scale.size() > 1 && q.axis >= 0 && static_cast<std::size_t>(q.axis) < shape.size()) {
     channels = static_cast<std::size_t>(shape[static_cast<std::size_t>(q.axis)]);
-    for (std::size_t d = static_cast<std::size_t>(q.axis) + 1; d < shape.size(); ++d) inner *= static_cast<std::size_t>(shape[d]);
+    for (std::size_t d = static_cast<std::size_t>(q.axis) + 1; d < shape.size(); ++d)
+      inner *= static_cast<std::size_t>(shape[d]);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t c = std::min(channels > 1 ? (i / inner) % channels : 0, q.scale.size() - 1);
-    const double zero = q.zero_point.empty() ? 0.0 : static_cast<double>(q.zero_point[std::min(c, q.zero_point.size() - 1)]);
+    const double zero =
+        q.zero_point.empty() ? 0.0 : static_cast<double>(q.zero_point[std::min(c, q.zero_point.size() - 1)]);
     out[i] = (out[i] - zero) * static_cast<double>(q.scale[c]);
   }
   return out;
@@ -273,14 +299,18 @@ std::vector<double> Tensor::real_values() const {
 
 std::vector<std::uint8_t> constant_bytes(const Tensor& tensor) {
   const auto stored_bits = 8 * store_bytes(tensor.store());
-  if (static_cast<std::size_t>(bit_width(tensor.dtype)) == stored_bits && tensor.lanes() == 1 && tensor.dtype != DType::f16 && tensor.dtype != DType::bf16) {
+  if (static_cast<std::size_t>(bit_width(tensor.dtype)) == stored_bits && tensor.lanes() == 1 &&
+      tensor.dtype != DType::f16 && tensor.dtype != DType::bf16) {
     const auto* from = reinterpret_cast<const std::uint8_t*>(tensor.raw());
     return {from, from + tensor.bytes()};
   }
   if (tensor.lanes() == 2) {
     Shape flat = tensor.shape;
     flat.push_back(2);
-    return encode(tensor.dtype == DType::c128 ? DType::f64 : tensor.dtype == DType::c64 ? DType::f32 : DType::f16, flat, tensor.numbers());
+    return encode(tensor.dtype == DType::c128  ? DType::f64
+                  : tensor.dtype == DType::c64 ? DType::f32
+                                               : DType::f16,
+                  flat, tensor.numbers());
   }
   return encode(tensor.dtype, tensor.shape, tensor.numbers());
 }

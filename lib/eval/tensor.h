@@ -1,5 +1,5 @@
-// A typed array with a shape: what the evaluator computes with. Storage is what the CPU kernels use (float, int8, ...),
-// so that results round as theirs do; in the judge's arithmetic floats are stored as double.
+// A typed array with a shape: what the evaluator computes with. Storage is what the CPU kernels use (float,
+// int8, ...), so that results round as theirs do; in the judge's arithmetic floats are stored as double.
 #pragma once
 #include <cassert>
 #include <cstddef>
@@ -17,25 +17,33 @@
 
 namespace md {
 
-/// C++ type of one stored element. bool and u4 are stored as u8, i4 and i2 as i8, u16 as i32, u32 and u64 as i64;
-/// f16 and bf16 as f32 (rounded to their own precision); complex types as pairs of floats (two lanes an element).
+/// C++ type of one stored element. bool and u4 are stored as u8, i4 and i2 as i8, u16 as i32, u32 and u64 as
+/// i64; f16 and bf16 as f32 (rounded to their own precision); complex types as pairs of floats (two lanes an
+/// element).
 enum class Store : std::uint8_t { f32, f64, i8, u8, i16, i32, i64 };
 /// `wide`: floats in double. nullopt for types without numbers (string, resource, symbols).
 std::optional<Store> store_of(DType dtype, bool wide);
 std::size_t store_bytes(Store store);
 template <class T>
 constexpr Store store_for() {
-  if constexpr (std::is_same_v<T, float>) return Store::f32;
-  else if constexpr (std::is_same_v<T, double>) return Store::f64;
-  else if constexpr (std::is_same_v<T, std::int8_t>) return Store::i8;
-  else if constexpr (std::is_same_v<T, std::uint8_t>) return Store::u8;
-  else if constexpr (std::is_same_v<T, std::int16_t>) return Store::i16;
-  else if constexpr (std::is_same_v<T, std::int32_t>) return Store::i32;
-  else return Store::i64;
+  if constexpr (std::is_same_v<T, float>)
+    return Store::f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Store::f64;
+  else if constexpr (std::is_same_v<T, std::int8_t>)
+    return Store::i8;
+  else if constexpr (std::is_same_v<T, std::uint8_t>)
+    return Store::u8;
+  else if constexpr (std::is_same_v<T, std::int16_t>)
+    return Store::i16;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return Store::i32;
+  else
+    return Store::i64;
 }
 
-/// Elements are shared between copies and never change after the kernel that made the tensor has returned; a constant
-/// points straight into the mapped file where its bytes allow that.
+/// Elements are shared between copies and never change after the kernel that made the tensor has returned; a
+/// constant points straight into the mapped file where its bytes allow that.
 class Tensor {
  public:
   DType dtype = DType::unknown;
@@ -43,13 +51,15 @@ class Tensor {
   std::shared_ptr<const Quantization> quantization;  ///< null: real numbers
 
   Tensor() = default;
-  /// Uninitialized elements, to be written through mutable_data(). The shape must be known and small enough to allocate
-  /// (the evaluator checks sizes against its limit first).
+  /// Uninitialized elements, to be written through mutable_data(). The shape must be known and small enough
+  /// to allocate (the evaluator checks sizes against its limit first).
   static Tensor make(DType dtype, Shape shape, bool wide = false);
-  /// From numbers, one an element (a complex element takes two); integers are stored as they are, f16 is rounded.
+  /// From numbers, one an element (a complex element takes two); integers are stored as they are, f16 is
+  /// rounded.
   static Tensor of(DType dtype, Shape shape, std::span<const double> numbers, bool wide = false);
   static Tensor of_integers(DType dtype, Shape shape, std::span<const std::int64_t> numbers);
-  /// The elements of a constant. Errors: no constant, a type without numbers, bytes that do not fit the shape.
+  /// The elements of a constant. Errors: no constant, a type without numbers, bytes that do not fit the
+  /// shape.
   static Result<Tensor> constant(const Value& value, bool wide = false);
   /// The same elements under another shape of the same size.
   Tensor reshaped(Shape other) const;
@@ -58,7 +68,7 @@ class Tensor {
 
   Store store() const { return store_; }
   bool is_float() const { return store_ == Store::f32 || store_ == Store::f64; }
-  int lanes() const { return lanes_; }  ///< 2 for complex types, else 1
+  int lanes() const { return lanes_; }         ///< 2 for complex types, else 1
   std::size_t size() const { return count_; }  ///< elements
   std::size_t bytes() const { return count_ * static_cast<std::size_t>(lanes_) * store_bytes(store_); }
   std::size_t element_bytes() const { return static_cast<std::size_t>(lanes_) * store_bytes(store_); }
@@ -78,13 +88,16 @@ class Tensor {
     return {reinterpret_cast<T*>(const_cast<std::byte*>(data_)), count_ * static_cast<std::size_t>(lanes_)};
   }
   const std::byte* raw() const { return data_; }
-  std::byte* mutable_raw() { assert(writable_); return const_cast<std::byte*>(data_); }
+  std::byte* mutable_raw() {
+    assert(writable_);
+    return const_cast<std::byte*>(data_);
+  }
   /// True while the elements are this tensor's own, so that they may still be changed in place.
   bool writable() const { return writable_ && owner_.use_count() == 1; }
 
-  double number(std::size_t i) const;           ///< stored number i
-  std::int64_t integer(std::size_t i) const;    ///< stored number i, floats truncated (NaN: 0)
-  std::vector<double> numbers() const;          ///< all stored numbers
+  double number(std::size_t i) const;         ///< stored number i
+  std::int64_t integer(std::size_t i) const;  ///< stored number i, floats truncated (NaN: 0)
+  std::vector<double> numbers() const;        ///< all stored numbers
   std::vector<std::int64_t> integers() const;
   /// Real values: quantized integers through scale and zero point, everything else as numbers().
   std::vector<double> real_values() const;
@@ -102,13 +115,20 @@ class Tensor {
 template <class F>
 decltype(auto) with_store(Store store, F&& f) {
   switch (store) {
-    case Store::f32: return f(float{});
-    case Store::f64: return f(double{});
-    case Store::i8: return f(std::int8_t{});
-    case Store::u8: return f(std::uint8_t{});
-    case Store::i16: return f(std::int16_t{});
-    case Store::i32: return f(std::int32_t{});
-    case Store::i64: break;
+    case Store::f32:
+      return f(float{});
+    case Store::f64:
+      return f(double{});
+    case Store::i8:
+      return f(std::int8_t{});
+    case Store::u8:
+      return f(std::uint8_t{});
+    case Store::i16:
+      return f(std::int16_t{});
+    case Store::i32:
+      return f(std::int32_t{});
+    case Store::i64:
+      break;
   }
   return f(std::int64_t{});
 }

@@ -51,7 +51,9 @@ ChildResult run_child(const std::vector<std::string>& argv, int timeout_seconds)
   std::array<std::string*, 2> texts = {&result.output, &result.errors};
   int open = 2;
   while (open > 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
+            .count();
     if (left <= 0) {
       result.timed_out = true;
       kill(-pid, SIGKILL);
@@ -62,8 +64,10 @@ ChildResult run_child(const std::vector<std::string>& argv, int timeout_seconds)
       if (waiting[i].fd < 0 || waiting[i].revents == 0) continue;
       std::array<char, 65536> block;
       const ssize_t n = read(waiting[i].fd, block.data(), block.size());
-      if (n > 0) append(*texts[i], block.data(), static_cast<std::size_t>(n));
-      else if (n == 0) waiting[i].fd = -1, --open;
+      if (n > 0)
+        append(*texts[i], block.data(), static_cast<std::size_t>(n));
+      else if (n == 0)
+        waiting[i].fd = -1, --open;
     }
   }
   int status = 0;

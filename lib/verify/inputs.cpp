@@ -20,7 +20,8 @@ std::vector<std::string> names_of(const Model& model, ValueId id) {
   return names;
 }
 
-const Tensor* find_array(const NamedTensors& arrays, const Model& model, ValueId id, std::size_t position, std::size_t count, std::string_view prefix) {
+const Tensor* find_array(const NamedTensors& arrays, const Model& model, ValueId id, std::size_t position,
+                         std::size_t count, std::string_view prefix) {
   for (const std::string& name : names_of(model, id))
     for (const auto& [key, tensor] : arrays)
       if (key == name || key == std::string(prefix) + name) return &tensor;
@@ -33,7 +34,8 @@ const Tensor* find_array(const NamedTensors& arrays, const Model& model, ValueId
 
 std::string list_names(const NamedTensors& arrays) {
   std::string text;
-  for (const auto& [key, tensor] : arrays) text += fmt::format("{}\"{}\" ({})", text.empty() ? "" : ", ", key, shape_text(tensor.shape));
+  for (const auto& [key, tensor] : arrays)
+    text += fmt::format("{}\"{}\" ({})", text.empty() ? "" : ", ", key, shape_text(tensor.shape));
   return text.empty() ? "nothing" : text;
 }
 
@@ -46,7 +48,8 @@ bool fits(const Shape& declared, const Shape& given) {
 
 Tensor converted(const Tensor& array, const Value& value, Shape shape) {
   std::shared_ptr<const Quantization> quantization;
-  if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) quantization = std::make_shared<const Quantization>(*value.quantization);
+  if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype))
+    quantization = std::make_shared<const Quantization>(*value.quantization);
   Tensor tensor;
   if (array.dtype == value.dtype) {
     tensor = array.reshaped(std::move(shape));
@@ -58,7 +61,8 @@ Tensor converted(const Tensor& array, const Value& value, Shape shape) {
       using T = decltype(zero);
       auto to = tensor.mutable_data<T>();
       if constexpr (sizeof(T) <= 2)
-        for (std::size_t i = 0; i < to.size(); ++i) to[i] = quantized_value<T>(static_cast<float>(array.number(i)), q);
+        for (std::size_t i = 0; i < to.size(); ++i)
+          to[i] = quantized_value<T>(static_cast<float>(array.number(i)), q);
     });
   } else {
     tensor = Tensor::of(value.dtype, std::move(shape), array.numbers());
@@ -77,7 +81,8 @@ Tensor slice_of(const Tensor& array, std::size_t index) {
 
 }  // namespace
 
-Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model, const std::vector<std::string>& files) {
+Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model,
+                                                     const std::vector<std::string>& files) {
   std::vector<std::vector<Tensor>> samples;
   const Graph& graph = model.graphs[0];
   for (const std::string& file : files) {
@@ -88,11 +93,17 @@ Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model, const s
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const Value& value = graph.value(graph.inputs[i]);
       const Tensor* array = find_array(*arrays, model, graph.inputs[i], i, graph.inputs.size(), "in_");
-      if (!array) return input_error(fmt::format("{}: no array for input \"{}\" ({}); it holds {}", file, names_of(model, graph.inputs[i])[0], shape_text(value.shape), list_names(*arrays)));
-      const bool several = array->shape.size() == value.shape.size() + 1 && fits(value.shape, Shape(array->shape.begin() + 1, array->shape.end()));
+      if (!array)
+        return input_error(fmt::format("{}: no array for input \"{}\" ({}); it holds {}", file,
+                                       names_of(model, graph.inputs[i])[0], shape_text(value.shape),
+                                       list_names(*arrays)));
+      const bool several = array->shape.size() == value.shape.size() + 1 &&
+                           fits(value.shape, Shape(array->shape.begin() + 1, array->shape.end()));
       const bool same_count = element_count(value.shape) == static_cast<std::int64_t>(array->size());
       if (!several && !same_count && !fits(value.shape, array->shape))
-        return input_error(fmt::format("{}: the array for input \"{}\" has shape {}, expected {}", file, names_of(model, graph.inputs[i])[0], shape_text(array->shape), shape_text(value.shape)));
+        return input_error(fmt::format("{}: the array for input \"{}\" has shape {}, expected {}", file,
+                                       names_of(model, graph.inputs[i])[0], shape_text(array->shape),
+                                       shape_text(value.shape)));
       if (several && !same_count) count = std::max(count, static_cast<std::size_t>(array->shape[0]));
       found.push_back(array);
     }
@@ -103,7 +114,8 @@ Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model, const s
         const Tensor& array = *found[i];
         const bool same_count = element_count(value.shape) == static_cast<std::int64_t>(array.size());
         const bool several = !same_count && array.shape.size() == value.shape.size() + 1;
-        if (several && s >= static_cast<std::size_t>(array.shape[0])) return input_error(fmt::format("{}: inputs hold different numbers of samples", file));
+        if (several && s >= static_cast<std::size_t>(array.shape[0]))
+          return input_error(fmt::format("{}: inputs hold different numbers of samples", file));
         const Tensor one = several ? slice_of(array, s) : array;
         sample.push_back(converted(one, value, same_count ? value.shape : one.shape));
       }
@@ -113,15 +125,22 @@ Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model, const s
   return samples;
 }
 
-Result<ModelComparison> verify_device(const Model& model, const std::vector<std::vector<Tensor>>& inputs, const NamedTensors& outputs, const CompareOptions& options) {
-  if (inputs.size() != 1) return usage_error("comparing with a device's outputs takes one sample of inputs: give --inputs with one sample");
+Result<ModelComparison> verify_device(const Model& model, const std::vector<std::vector<Tensor>>& inputs,
+                                      const NamedTensors& outputs, const CompareOptions& options) {
+  if (inputs.size() != 1)
+    return usage_error(
+        "comparing with a device's outputs takes one sample of inputs: give --inputs with one sample");
   const Graph& graph = model.graphs[0];
   std::vector<Tensor> given;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const Value& value = graph.value(graph.outputs[i]);
     const Tensor* array = find_array(outputs, model, graph.outputs[i], i, graph.outputs.size(), "out_");
-    if (!array) return input_error(fmt::format("the device's outputs hold no array for \"{}\"; they hold {}", names_of(model, graph.outputs[i])[0], list_names(outputs)));
-    given.push_back(converted(*array, value, element_count(value.shape) == static_cast<std::int64_t>(array->size()) ? value.shape : array->shape));
+    if (!array)
+      return input_error(fmt::format("the device's outputs hold no array for \"{}\"; they hold {}",
+                                     names_of(model, graph.outputs[i])[0], list_names(outputs)));
+    given.push_back(converted(
+        *array, value,
+        element_count(value.shape) == static_cast<std::int64_t>(array->size()) ? value.shape : array->shape));
   }
   return compare_outputs(model, inputs[0], given, with_device_tolerance(options, options.mode_b.is_f16()));
 }
@@ -132,9 +151,12 @@ Result<Model> with_tap(const Model& model, const std::string& wanted) {
   ValueId found = none_id;
   for (std::size_t v = 0; v < graph.values.size() && found == none_id; ++v)
     if (graph.values[v].name == wanted) found = static_cast<ValueId>(v);
-  if (found == none_id && !wanted.empty() && wanted.size() < 9 && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return c >= '0' && c <= '9'; }))
-    if (const auto number = static_cast<std::size_t>(std::stoul(wanted)); number < graph.values.size()) found = static_cast<ValueId>(number);
-  if (found == none_id) return usage_error(fmt::format("the main graph has no value \"{}\"; `inspect` lists them", wanted));
+  if (found == none_id && !wanted.empty() && wanted.size() < 9 &&
+      std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return c >= '0' && c <= '9'; }))
+    if (const auto number = static_cast<std::size_t>(std::stoul(wanted)); number < graph.values.size())
+      found = static_cast<ValueId>(number);
+  if (found == none_id)
+    return usage_error(fmt::format("the main graph has no value \"{}\"; `inspect` lists them", wanted));
   if (graph.value(found).is_constant()) return usage_error(fmt::format("\"{}\" is a constant", wanted));
   if (graph.is_output(found)) return usage_error(fmt::format("\"{}\" is an output already", wanted));
   if (graph.producer(found) == none_id) return usage_error(fmt::format("nothing computes \"{}\"", wanted));

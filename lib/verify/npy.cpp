@@ -17,7 +17,8 @@
 namespace md {
 namespace {
 
-constexpr std::uint64_t member_limit = std::uint64_t{8} << 30;  // of one array in a zip: more is a damaged or hostile file
+constexpr std::uint64_t member_limit = std::uint64_t{8}
+                                       << 30;  // of one array in a zip: more is a damaged or hostile file
 constexpr std::string_view npy_magic = "\x93NUMPY";
 
 struct Header {
@@ -46,7 +47,8 @@ std::optional<std::string_view> dictionary_value(std::string_view text, std::str
 }
 
 std::optional<Header> parse_header(std::string_view text) {
-  const auto descr = dictionary_value(text, "descr"), fortran = dictionary_value(text, "fortran_order"), shape = dictionary_value(text, "shape");
+  const auto descr = dictionary_value(text, "descr"), fortran = dictionary_value(text, "fortran_order"),
+             shape = dictionary_value(text, "shape");
   if (!descr || !fortran || !shape || descr->size() < 3 || shape->size() < 2) return std::nullopt;
   Header header;
   header.descr = descr->substr(1, descr->size() - 2);
@@ -69,8 +71,9 @@ std::optional<Header> parse_header(std::string_view text) {
 
 std::optional<DType> dtype_of(std::string_view descr) {
   static constexpr std::pair<std::string_view, DType> types[] = {
-      {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}, {"i1", DType::i8},  {"i2", DType::i16}, {"i4", DType::i32},  {"i8", DType::i64},
-      {"u1", DType::u8},  {"u2", DType::u16}, {"u4", DType::u32}, {"u8", DType::u64}, {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}};
+      {"f2", DType::f16}, {"f4", DType::f32},     {"f8", DType::f64}, {"i1", DType::i8},   {"i2", DType::i16},
+      {"i4", DType::i32}, {"i8", DType::i64},     {"u1", DType::u8},  {"u2", DType::u16},  {"u4", DType::u32},
+      {"u8", DType::u64}, {"b1", DType::boolean}, {"c8", DType::c64}, {"c16", DType::c128}};
   if (descr.empty() || descr[0] == '>') return std::nullopt;
   if (descr[0] == '<' || descr[0] == '|' || descr[0] == '=') descr.remove_prefix(1);
   for (const auto& [text, type] : types)
@@ -80,23 +83,37 @@ std::optional<DType> dtype_of(std::string_view descr) {
 
 std::string_view descr_of(DType dtype) {
   switch (dtype) {
-    case DType::f16: return "<f2";
-    case DType::f64: return "<f8";
+    case DType::f16:
+      return "<f2";
+    case DType::f64:
+      return "<f8";
     case DType::i8:
     case DType::i4:
-    case DType::i2: return "|i1";
-    case DType::i16: return "<i2";
-    case DType::i32: return "<i4";
-    case DType::i64: return "<i8";
+    case DType::i2:
+      return "|i1";
+    case DType::i16:
+      return "<i2";
+    case DType::i32:
+      return "<i4";
+    case DType::i64:
+      return "<i8";
     case DType::u8:
-    case DType::u4: return "|u1";
-    case DType::u16: return "<u2";
-    case DType::u32: return "<u4";
-    case DType::u64: return "<u8";
-    case DType::boolean: return "|b1";
-    case DType::c64: return "<c8";
-    case DType::c128: return "<c16";
-    default: return "<f4";
+    case DType::u4:
+      return "|u1";
+    case DType::u16:
+      return "<u2";
+    case DType::u32:
+      return "<u4";
+    case DType::u64:
+      return "<u8";
+    case DType::boolean:
+      return "|b1";
+    case DType::c64:
+      return "<c8";
+    case DType::c128:
+      return "<c16";
+    default:
+      return "<f4";
   }
 }
 
@@ -112,12 +129,15 @@ Result<NamedTensors> read_npz(const std::string& path) {
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     zip_stat_t stat;
-    if (zip_stat_index(archive.get(), static_cast<zip_uint64_t>(i), 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE) || !(stat.valid & ZIP_STAT_NAME))
+    if (zip_stat_index(archive.get(), static_cast<zip_uint64_t>(i), 0, &stat) != 0 ||
+        !(stat.valid & ZIP_STAT_SIZE) || !(stat.valid & ZIP_STAT_NAME))
       return input_error(fmt::format("{}: entry {} of the archive is damaged", path, i));
-    if (stat.size > member_limit) return input_error(fmt::format("{}: array \"{}\" claims {} bytes", path, stat.name, stat.size));
+    if (stat.size > member_limit)
+      return input_error(fmt::format("{}: array \"{}\" claims {} bytes", path, stat.name, stat.size));
     std::string name = stat.name;
     if (name.size() < 4 || name.substr(name.size() - 4) != ".npy") continue;
-    std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0), zip_fclose);
+    std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
+        zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0), zip_fclose);
     // Grown as the data come: the size in the directory is only a claim.
     std::vector<std::uint8_t> bytes;
     std::vector<std::uint8_t> block(std::size_t{1} << 20);
@@ -126,7 +146,8 @@ Result<NamedTensors> read_npz(const std::string& path) {
       bytes.insert(bytes.end(), block.begin(), block.begin() + got);
       if (bytes.size() > stat.size) break;
     }
-    if (got < 0 || bytes.size() != stat.size) return input_error(fmt::format("{}: array \"{}\" cannot be unpacked", path, name));
+    if (got < 0 || bytes.size() != stat.size)
+      return input_error(fmt::format("{}: array \"{}\" cannot be unpacked", path, name));
     auto tensor = parse_npy(path + ":" + name, bytes);
     if (!tensor) return tl::make_unexpected(tensor.error());
     arrays.emplace_back(name.substr(0, name.size() - 4), std::move(*tensor));
@@ -138,7 +159,8 @@ Result<NamedTensors> read_npz(const std::string& path) {
 
 Result<Tensor> parse_npy(const std::string& name, Bytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (bytes.size() < 10 || text.substr(0, npy_magic.size()) != npy_magic) return input_error(fmt::format("{}: not a .npy file (no NumPy magic)", name));
+  if (bytes.size() < 10 || text.substr(0, npy_magic.size()) != npy_magic)
+    return input_error(fmt::format("{}: not a .npy file (no NumPy magic)", name));
   const bool wide = bytes[6] >= 2;
   const std::size_t start = wide ? 12 : 10;
   if (bytes.size() < start) return input_error(fmt::format("{}: the header is cut off", name));
@@ -148,7 +170,9 @@ Result<Tensor> parse_npy(const std::string& name, Bytes bytes) {
   const auto header = parse_header(text.substr(start, length));
   if (!header) return input_error(fmt::format("{}: the header cannot be read", name));
   const auto dtype = dtype_of(header->descr);
-  if (!dtype) return input_error(fmt::format("{}: elements of type '{}' are not supported; save little-endian numbers", name, header->descr));
+  if (!dtype)
+    return input_error(fmt::format("{}: elements of type '{}' are not supported; save little-endian numbers",
+                                   name, header->descr));
   Value value;
   value.name = name;
   value.dtype = *dtype;
@@ -156,8 +180,10 @@ Result<Tensor> parse_npy(const std::string& name, Bytes bytes) {
   if (header->fortran) std::reverse(value.shape.begin(), value.shape.end());
   const auto count = element_count(value.shape);
   const Bytes rest = bytes.subspan(start + length);
-  if (!count || static_cast<std::uint64_t>(*count) > rest.size() || storage_bytes(*dtype, *count) != rest.size())
-    return input_error(fmt::format("{}: {} bytes of data do not fill shape {} of {}", name, rest.size(), shape_text(header->shape), md::name(*dtype)));
+  if (!count || static_cast<std::uint64_t>(*count) > rest.size() ||
+      storage_bytes(*dtype, *count) != rest.size())
+    return input_error(fmt::format("{}: {} bytes of data do not fill shape {} of {}", name, rest.size(),
+                                   shape_text(header->shape), md::name(*dtype)));
   value.constant = Constant::own({rest.begin(), rest.end()});
   auto tensor = Tensor::constant(value);
   if (!tensor || !header->fortran) return tensor;
@@ -185,9 +211,12 @@ Result<NamedTensors> read_numpy(const std::string& path) {
 std::string npy_bytes(const Tensor& tensor) {
   std::string shape;
   for (const std::int64_t d : tensor.shape) shape += std::to_string(d) + ", ";
-  if (tensor.shape.size() > 1) shape.resize(shape.size() - 2);
-  else if (tensor.shape.size() == 1) shape.pop_back();
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(tensor.dtype), shape);
+  if (tensor.shape.size() > 1)
+    shape.resize(shape.size() - 2);
+  else if (tensor.shape.size() == 1)
+    shape.pop_back();
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   descr_of(tensor.dtype), shape);
   // The data begin at a multiple of 64 bytes; the header ends in a line feed.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
@@ -199,10 +228,12 @@ std::string npy_bytes(const Tensor& tensor) {
   out += header;
   // Packed types are written one element a byte, which NumPy has types for.
   const bool packed = bit_width(tensor.dtype) < 8 && tensor.dtype != DType::boolean;
-  const auto bytes = tensor.dtype == DType::bf16 ? encode(DType::f32, tensor.shape, tensor.numbers())
-                     : packed                    ? encode(is_signed(tensor.dtype) ? DType::i8 : DType::u8, tensor.shape, tensor.numbers())
-                     : tensor.store() == Store::f64 && tensor.dtype != DType::f64 && tensor.lanes() == 1 ? encode(tensor.dtype, tensor.shape, tensor.numbers())
-                                                                                                          : constant_bytes(tensor);
+  const auto bytes =
+      tensor.dtype == DType::bf16 ? encode(DType::f32, tensor.shape, tensor.numbers())
+      : packed ? encode(is_signed(tensor.dtype) ? DType::i8 : DType::u8, tensor.shape, tensor.numbers())
+      : tensor.store() == Store::f64 && tensor.dtype != DType::f64 && tensor.lanes() == 1
+          ? encode(tensor.dtype, tensor.shape, tensor.numbers())
+          : constant_bytes(tensor);
   out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return out;
 }
@@ -210,7 +241,8 @@ std::string npy_bytes(const Tensor& tensor) {
 Status write_npy(const std::string& path, const Tensor& tensor) {
   const std::string bytes = npy_bytes(tensor);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) return input_error(fmt::format("{}: cannot be written", path));
+  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size())
+    return input_error(fmt::format("{}: cannot be written", path));
   return {};
 }
 

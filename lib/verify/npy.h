@@ -1,5 +1,5 @@
-// NumPy files: .npy (one array) and .npz (a zip of them, stored or deflated). Reading and writing, for inputs that people
-// bring and for the exchange with runners.
+// NumPy files: .npy (one array) and .npz (a zip of them, stored or deflated). Reading and writing, for inputs
+// that people bring and for the exchange with runners.
 #pragma once
 #include <map>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace md {
 
-/// Arrays by name, in the order of the file. Little-endian numbers of 1 to 8 bytes, bool and complex; Fortran order is
-/// brought to C order. Errors name the file and what was expected.
+/// Arrays by name, in the order of the file. Little-endian numbers of 1 to 8 bytes, bool and complex; Fortran
+/// order is brought to C order. Errors name the file and what was expected.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// A .npz, or a .npy (one array named after the file). Told apart by their magic bytes.

@@ -37,7 +37,8 @@ std::string script_path(const std::string& file) {
   std::vector<fs::path> folders;
   if (const std::string own = environment("MODELDOCTOR_RUNNERS"); !own.empty()) folders.emplace_back(own);
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  for (fs::path at = program.parent_path(); !error && !at.empty() && at != at.root_path(); at = at.parent_path()) {
+  for (fs::path at = program.parent_path(); !error && !at.empty() && at != at.root_path();
+       at = at.parent_path()) {
     folders.push_back(at / "scripts" / "runners");
     folders.push_back(at / "share" / "modeldoctor" / "runners");
   }
@@ -83,30 +84,49 @@ std::string signature_name(const Model& model, ValueId id, bool input) {
 
 const char* numpy_type(DType dtype) {
   switch (dtype) {
-    case DType::f16: return "float16";
-    case DType::f64: return "float64";
-    case DType::i8: return "int8";
-    case DType::i16: return "int16";
-    case DType::i32: return "int32";
-    case DType::i64: return "int64";
-    case DType::u8: return "uint8";
-    case DType::boolean: return "bool";
-    case DType::c64: return "complex64";
-    default: return "float32";
+    case DType::f16:
+      return "float16";
+    case DType::f64:
+      return "float64";
+    case DType::i8:
+      return "int8";
+    case DType::i16:
+      return "int16";
+    case DType::i32:
+      return "int32";
+    case DType::i64:
+      return "int64";
+    case DType::u8:
+      return "uint8";
+    case DType::boolean:
+      return "bool";
+    case DType::c64:
+      return "complex64";
+    default:
+      return "float32";
   }
 }
 
-Status write_request(const fs::path& folder, const std::string& model_path, const Model& model, const std::vector<Tensor>& inputs, bool fp16) {
+Status write_request(const fs::path& folder, const std::string& model_path, const Model& model,
+                     const std::vector<Tensor>& inputs, bool fp16) {
   const Graph& graph = model.graphs[0];
   std::error_code error;
-  Json request = {{"model", fs::absolute(model_path, error).string()}, {"precision", fp16 ? "fp16" : "fp32"}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+  Json request = {{"model", fs::absolute(model_path, error).string()},
+                  {"precision", fp16 ? "fp16" : "fp32"},
+                  {"inputs", Json::array()},
+                  {"outputs", Json::array()}};
   for (std::size_t i = 0; i < inputs.size() && i < graph.inputs.size(); ++i) {
     const std::string file = fmt::format("in_{}.npy", i);
     if (auto written = write_npy((folder / file).string(), inputs[i]); !written) return written;
-    request["inputs"].push_back({{"name", graph.value(graph.inputs[i]).name}, {"signature_name", signature_name(model, graph.inputs[i], true)}, {"file", file}});
+    request["inputs"].push_back({{"name", graph.value(graph.inputs[i]).name},
+                                 {"signature_name", signature_name(model, graph.inputs[i], true)},
+                                 {"file", file}});
   }
   for (const ValueId v : graph.outputs)
-    request["outputs"].push_back({{"name", graph.value(v).name}, {"signature_name", signature_name(model, v, false)}, {"dtype", numpy_type(graph.value(v).dtype)}, {"shape", graph.value(v).shape}});
+    request["outputs"].push_back({{"name", graph.value(v).name},
+                                  {"signature_name", signature_name(model, v, false)},
+                                  {"dtype", numpy_type(graph.value(v).dtype)},
+                                  {"shape", graph.value(v).shape}});
   std::ofstream file(folder / "request.json");
   file << request.dump(2, ' ', false, Json::error_handler_t::replace);
   file.close();
@@ -120,13 +140,20 @@ void read_response(const fs::path& folder, const ChildResult& child, RunnerResul
   const Json response = file ? Json::parse(file, nullptr, false) : Json();
   if (!response.is_object()) {
     result.status = Outcome::crash;
-    result.error = child.signal ? fmt::format("killed by signal {}", child.signal) : fmt::format("ended with exit code {} and no response", child.exit_code);
+    result.error = child.signal ? fmt::format("killed by signal {}", child.signal)
+                                : fmt::format("ended with exit code {} and no response", child.exit_code);
     return;
   }
-  const auto text = [&](const char* key) { return response.contains(key) && response[key].is_string() ? response[key].get<std::string>() : std::string(); };
+  const auto text = [&](const char* key) {
+    return response.contains(key) && response[key].is_string() ? response[key].get<std::string>()
+                                                               : std::string();
+  };
   result.runtime = text("runtime"), result.error = text("error");
-  result.status = text("status") == "ok" ? Outcome::ok : text("status") == "refused" ? Outcome::refused : Outcome::failed;
-  if (result.status != Outcome::ok || !response.contains("outputs") || !response["outputs"].is_array()) return;
+  result.status = text("status") == "ok"        ? Outcome::ok
+                  : text("status") == "refused" ? Outcome::refused
+                                                : Outcome::failed;
+  if (result.status != Outcome::ok || !response.contains("outputs") || !response["outputs"].is_array())
+    return;
   for (const Json& name : response["outputs"]) {
     // Only files of the folder: the name comes from another program.
     const fs::path plain = fs::path(name.is_string() ? name.get<std::string>() : "").filename();
@@ -143,7 +170,8 @@ void read_response(const fs::path& folder, const ChildResult& child, RunnerResul
 }  // namespace
 
 std::string_view name(RunnerResult::Status status) {
-  static constexpr std::string_view names[] = {"ok", "refused", "failed", "crash", "timeout", "not installed"};
+  static constexpr std::string_view names[] = {"ok",    "refused", "failed",
+                                               "crash", "timeout", "not installed"};
   return names[static_cast<std::size_t>(status)];
 }
 
@@ -152,12 +180,17 @@ std::vector<RunnerInfo> list_runners(bool probe) {
   for (const Known& k : known) {
     RunnerInfo info{k.name, k.what, script_path(k.script), false, {}, {}};
     if (info.script.empty()) {
-      info.hint = fmt::format("its program {} was not found: set MODELDOCTOR_RUNNERS to the folder scripts/runners", k.script);
+      info.hint = fmt::format(
+          "its program {} was not found: set MODELDOCTOR_RUNNERS to the folder scripts/runners", k.script);
     } else if (probe) {
       const ChildResult child = run_child({python(), info.script, "--probe"}, probe_seconds);
       const Json answer = Json::parse(child.output, nullptr, false);
-      if (answer.is_object() && answer.value("installed", false)) info.installed = true, info.runtime = answer.value("runtime", "");
-      else info.hint = answer.is_object() ? answer.value("hint", "") : fmt::format("{} could not be started: set MODELDOCTOR_PYTHON", python());
+      if (answer.is_object() && answer.value("installed", false))
+        info.installed = true, info.runtime = answer.value("runtime", "");
+      else
+        info.hint = answer.is_object()
+                        ? answer.value("hint", "")
+                        : fmt::format("{} could not be started: set MODELDOCTOR_PYTHON", python());
     }
     runners.push_back(std::move(info));
   }
@@ -167,11 +200,13 @@ std::vector<RunnerInfo> list_runners(bool probe) {
 std::string runners_text(const std::vector<RunnerInfo>& runners) {
   std::string text;
   for (const RunnerInfo& r : runners)
-    text += fmt::format("{:<12} {:<14} {}\n{:<12} {}\n", r.name, r.installed ? "installed" : "not installed", r.what, "", r.installed ? r.runtime : r.hint);
+    text += fmt::format("{:<12} {:<14} {}\n{:<12} {}\n", r.name, r.installed ? "installed" : "not installed",
+                        r.what, "", r.installed ? r.runtime : r.hint);
   return text;
 }
 
-RunnerResult run_on(const std::string& model_path, const Model& model, const std::vector<Tensor>& inputs, const RunnerOptions& options) {
+RunnerResult run_on(const std::string& model_path, const Model& model, const std::vector<Tensor>& inputs,
+                    const RunnerOptions& options) {
   using Outcome = RunnerResult::Status;
   RunnerResult result;
   const TemporaryFolder folder;
@@ -184,10 +219,15 @@ RunnerResult run_on(const std::string& model_path, const Model& model, const std
     argv = {"/bin/sh", "-c", *options.command + " \"$1\"", "runner", folder.path().string()};
   } else {
     for (const RunnerInfo& info : list_runners(false))
-      if (info.name == options.runner) argv = info.script.empty() ? std::vector<std::string>{} : std::vector<std::string>{python(), info.script, folder.path().string()}, result.error = info.hint;
+      if (info.name == options.runner)
+        argv = info.script.empty() ? std::vector<std::string>{}
+                                   : std::vector<std::string>{python(), info.script, folder.path().string()},
+        result.error = info.hint;
     if (argv.empty()) {
       result.status = Outcome::not_installed;
-      if (result.error.empty()) result.error = fmt::format("there is no runner \"{}\"; `modeldoctor runners` lists them", options.runner);
+      if (result.error.empty())
+        result.error =
+            fmt::format("there is no runner \"{}\"; `modeldoctor runners` lists them", options.runner);
       return result;
     }
   }
@@ -205,13 +245,16 @@ RunnerResult run_on(const std::string& model_path, const Model& model, const std
   read_response(folder.path(), child, result);
   if (result.status == Outcome::ok && result.outputs.size() != model.graphs[0].outputs.size()) {
     result.status = Outcome::failed;
-    result.error = fmt::format("gave {} outputs, the model has {}", result.outputs.size(), model.graphs[0].outputs.size());
+    result.error = fmt::format("gave {} outputs, the model has {}", result.outputs.size(),
+                               model.graphs[0].outputs.size());
   }
-  if (result.status == Outcome::failed && result.error.find("No module named") != std::string::npos) result.status = Outcome::not_installed;
+  if (result.status == Outcome::failed && result.error.find("No module named") != std::string::npos)
+    result.status = Outcome::not_installed;
   return result;
 }
 
-ModelComparison verify_on(const Model& reference, const std::string& model_path, const Model& model, const RunnerOptions& runner, const CompareOptions& compare) {
+ModelComparison verify_on(const Model& reference, const std::string& model_path, const Model& model,
+                          const RunnerOptions& runner, const CompareOptions& compare) {
   std::vector<std::vector<Tensor>> samples = compare.inputs;
   if (samples.empty()) {
     HeadroomOptions plausible;
@@ -223,7 +266,8 @@ ModelComparison verify_on(const Model& reference, const std::string& model_path,
   for (const auto& sample : samples) {
     const RunnerResult ran = run_on(model_path, model, sample, runner);
     if (ran.status != RunnerResult::Status::ok) {
-      whole.note = fmt::format("{} on {}: {}", name(ran.status), runner.command ? *runner.command : runner.runner, ran.error);
+      whole.note = fmt::format("{} on {}: {}", name(ran.status),
+                               runner.command ? *runner.command : runner.runner, ran.error);
       whole.equal = false;
       return whole;
     }
@@ -232,10 +276,12 @@ ModelComparison verify_on(const Model& reference, const std::string& model_path,
       // A runner's arrays carry no scales; the model's own say what their integers mean.
       const Value& value = model.graphs[0].value(model.graphs[0].outputs[k]);
       Tensor tensor = ran.outputs[k];
-      if (value.quantization && !value.quantization->scale.empty() && !tensor.is_float()) tensor.quantization = std::make_shared<const Quantization>(*value.quantization);
+      if (value.quantization && !value.quantization->scale.empty() && !tensor.is_float())
+        tensor.quantization = std::make_shared<const Quantization>(*value.quantization);
       outputs.push_back(std::move(tensor));
     }
-    ModelComparison one = compare_outputs(reference, sample, outputs, with_device_tolerance(compare, runner.fp16));
+    ModelComparison one =
+        compare_outputs(reference, sample, outputs, with_device_tolerance(compare, runner.fp16));
     one.input_source = compare.inputs.empty() ? "plausible random numbers" : "given samples";
     one.note += (one.note.empty() ? "" : "; ") + ("run by " + ran.runtime);
     if (whole.samples == 0) {
@@ -244,9 +290,13 @@ ModelComparison verify_on(const Model& reference, const std::string& model_path,
     }
     ++whole.samples;
     whole.equal = whole.equal && one.equal;
-    whole.max_abs = std::max(whole.max_abs, one.max_abs), whole.max_rel = std::max(whole.max_rel, one.max_rel), whole.max_ulp = std::max(whole.max_ulp, one.max_ulp);
+    whole.max_abs = std::max(whole.max_abs, one.max_abs),
+    whole.max_rel = std::max(whole.max_rel, one.max_rel),
+    whole.max_ulp = std::max(whole.max_ulp, one.max_ulp);
     for (std::size_t k = 0; k < whole.outputs.size() && k < one.outputs.size(); ++k)
-      if (one.outputs[k].max_abs > whole.outputs[k].max_abs || (!one.outputs[k].equal && whole.outputs[k].equal)) whole.outputs[k] = one.outputs[k];
+      if (one.outputs[k].max_abs > whole.outputs[k].max_abs ||
+          (!one.outputs[k].equal && whole.outputs[k].equal))
+        whole.outputs[k] = one.outputs[k];
   }
   return whole;
 }

@@ -21,7 +21,8 @@ ModelComparison verify_models(const Model& a, const Model& b, const CompareOptio
   for (const ModelSignature& signature : a.signatures)
     for (std::size_t i = 0; i < comparison.outputs.size() && signature.graph == options.graph_a; ++i)
       for (const auto& [name, value] : signature.outputs)
-        if (value == a.graphs[static_cast<std::size_t>(options.graph_a)].outputs[i]) comparison.outputs[i].name = name;
+        if (value == a.graphs[static_cast<std::size_t>(options.graph_a)].outputs[i])
+          comparison.outputs[i].name = name;
   return comparison;
 }
 
@@ -29,16 +30,23 @@ std::string comparison_text(const ModelComparison& c) {
   std::string text;
   for (const std::string& difference : c.interface_differences) text += "interface: " + difference + "\n";
   if (!c.evaluated) return text + (c.note.empty() ? "not evaluated" : c.note) + "\n";
-  text += fmt::format("{}: {} sample{} ({})\n", c.equal ? "equal" : "DIFFERENT", c.samples, c.samples == 1 ? "" : "s", c.input_source);
+  text += fmt::format("{}: {} sample{} ({})\n", c.equal ? "equal" : "DIFFERENT", c.samples,
+                      c.samples == 1 ? "" : "s", c.input_source);
   for (const OutputComparison& o : c.outputs) {
-    text += fmt::format("  {} {} \"{}\" {}: largest difference {:.3g} absolute, {:.3g} relative, {:.3g} ulp", o.equal ? "ok  " : "DIFF", name(o.dtype), o.name, shape_text(o.shape), o.max_abs, o.max_rel, o.max_ulp);
+    text += fmt::format("  {} {} \"{}\" {}: largest difference {:.3g} absolute, {:.3g} relative, {:.3g} ulp",
+                        o.equal ? "ok  " : "DIFF", name(o.dtype), o.name, shape_text(o.shape), o.max_abs,
+                        o.max_rel, o.max_ulp);
     if (o.nonfinite) text += fmt::format("; {} elements finite in one model only", o.nonfinite);
     text += '\n';
     if (!o.where.empty()) text += fmt::format("       at {}\n", o.where);
   }
   if (!c.first_layer.empty()) text += "first value that parts: " + c.first_layer + "\n";
-  if (c.argmax_agreement) text += fmt::format("same largest element in {:.1f} % of the rows\n", 100 * *c.argmax_agreement);
-  if (c.fp16_error) text += fmt::format("for comparison: fp16 rounding alone moves A's outputs by {:.2g} of their largest value\n", *c.fp16_error);
+  if (c.argmax_agreement)
+    text += fmt::format("same largest element in {:.1f} % of the rows\n", 100 * *c.argmax_agreement);
+  if (c.fp16_error)
+    text += fmt::format(
+        "for comparison: fp16 rounding alone moves A's outputs by {:.2g} of their largest value\n",
+        *c.fp16_error);
   if (!c.note.empty()) text += c.note + "\n";
   return text;
 }
@@ -46,10 +54,29 @@ std::string comparison_text(const ModelComparison& c) {
 std::string comparison_json(const ModelComparison& c) {
   nlohmann::json outputs = nlohmann::json::array();
   for (const OutputComparison& o : c.outputs)
-    outputs.push_back({{"name", o.name}, {"shape", o.shape}, {"dtype", name(o.dtype)}, {"max_abs", number(o.max_abs)}, {"max_rel", number(o.max_rel)}, {"max_ulp", number(o.max_ulp)}, {"nonfinite", o.nonfinite}, {"where", o.where}, {"equal", o.equal}});
-  const nlohmann::json json = {{"equal", c.equal}, {"evaluated", c.evaluated}, {"samples", c.samples}, {"inputs", c.input_source}, {"interface", c.interface_differences}, {"outputs", outputs},
-                               {"max_abs", number(c.max_abs)}, {"max_rel", number(c.max_rel)}, {"max_ulp", number(c.max_ulp)}, {"argmax_agreement", c.argmax_agreement ? number(*c.argmax_agreement) : nlohmann::json()},
-                               {"fp16_error", c.fp16_error ? number(*c.fp16_error) : nlohmann::json()}, {"first_layer", c.first_layer.empty() ? nlohmann::json() : nlohmann::json(c.first_layer)}, {"note", c.note}};
+    outputs.push_back({{"name", o.name},
+                       {"shape", o.shape},
+                       {"dtype", name(o.dtype)},
+                       {"max_abs", number(o.max_abs)},
+                       {"max_rel", number(o.max_rel)},
+                       {"max_ulp", number(o.max_ulp)},
+                       {"nonfinite", o.nonfinite},
+                       {"where", o.where},
+                       {"equal", o.equal}});
+  const nlohmann::json json = {
+      {"equal", c.equal},
+      {"evaluated", c.evaluated},
+      {"samples", c.samples},
+      {"inputs", c.input_source},
+      {"interface", c.interface_differences},
+      {"outputs", outputs},
+      {"max_abs", number(c.max_abs)},
+      {"max_rel", number(c.max_rel)},
+      {"max_ulp", number(c.max_ulp)},
+      {"argmax_agreement", c.argmax_agreement ? number(*c.argmax_agreement) : nlohmann::json()},
+      {"fp16_error", c.fp16_error ? number(*c.fp16_error) : nlohmann::json()},
+      {"first_layer", c.first_layer.empty() ? nlohmann::json() : nlohmann::json(c.first_layer)},
+      {"note", c.note}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
