@@ -47,6 +47,12 @@ constexpr std::array<Advice, 31> advices = {{
     {"DILATE", "no kernel: a transposed convolution with a unit kernel is the same"},
 }};
 
+/// A custom operator that the target does not take; the detection head has a rule of its own.
+bool is_refused_custom(const DetectContext& context, NodeId id) {
+  if (context.graph.node(id).custom == "TFLite_Detection_PostProcess" || !context.target || !context.target->has_table()) return false;
+  return !context.target->predict_node(context.model, context.graph_index, id).empty();
+}
+
 }  // namespace
 
 std::vector<DetectResult> LRT056(const DetectContext& context) {
@@ -54,8 +60,9 @@ std::vector<DetectResult> LRT056(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
+    const bool custom = node.op == "CUSTOM" && is_refused_custom(context, id);
     const auto advice = std::find_if(advices.begin(), advices.end(), [&](const Advice& a) { return a.op == node.op; });
-    if (advice == advices.end()) continue;
+    if (advice == advices.end() && !custom) continue;
     DetectResult result;
     result.state = DetectResult::State::advice;
     result.nodes = {id};
@@ -63,8 +70,8 @@ std::vector<DetectResult> LRT056(const DetectContext& context) {
     std::string boundary;
     for (const ValueId v : node.inputs)
       if (is_runtime_operand(graph, v)) boundary += fmt::format("{}\"{}\"", boundary.empty() ? "" : ", ", graph.value(v).name);
-    result.message = fmt::format("{}: the accelerator has no kernel for it, and no rewrite of the file replaces it", node.op);
-    result.reason = fmt::format("{}{}{}", advice->what, boundary.empty() ? "" : "; what it reads: ", boundary);
+    result.message = fmt::format("{}{}{}: the accelerator has no kernel for it, and no rewrite of the file replaces it", node.op, custom ? " " : "", node.custom);
+    result.reason = fmt::format("{}{}{}", custom ? "a custom operator runs only in a program that brings it: cut the model in front of it (--cut-before) and compute it there" : advice->what, boundary.empty() ? "" : "; what it reads: ", boundary);
     results.push_back(std::move(result));
   }
   return results;

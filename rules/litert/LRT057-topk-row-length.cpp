@@ -2,7 +2,6 @@
 // values. Before 2.2.0 more than four results are wrong too.
 #include <fmt/format.h>
 
-#include <cmath>
 
 #include "lib/rule/detector.h"
 #include "lib/rule/tflite_builder.h"
@@ -24,13 +23,13 @@ std::vector<DetectResult> LRT057(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = fmt::format("TOPK_V2 over {} values: the accelerator reads up to {} values that are not there, and returns them", length, padded - length);
-    result.at_source = fmt::format("Pad the scores with minus infinity to {} before topk.", padded);
+    result.at_source = fmt::format("Pad the scores with -3.4e38 to {} before topk.", padded);
     const std::int64_t rows = *element_count(x.shape) / length, k = graph.value(node.outputs[0]).shape.back();
-    PatchBuilder patch(graph, context.graph_index, "pad the rows with minus infinity");
+    PatchBuilder patch(graph, context.graph_index, "pad the rows with the lowest float");
     TfliteBuilder ops(patch);
     const ValueId flat = ops.reshape(node.inputs[0], {1, 1, rows, length});
     const ValueId longer = ops.value_like(node.inputs[0], {1, 1, rows, padded});
-    const std::vector<double> widths = {0, 0, 0, 0, 0, 0, 0, static_cast<double>(padded - length)}, lowest = {-INFINITY};
+    const std::vector<double> widths = {0, 0, 0, 0, 0, 0, 0, static_cast<double>(padded - length)}, lowest = {-3.4028234663852886e38};  // an infinity is no number in the shader
     patch.add_node("PADV2", {flat, patch.add_constant("paddings", DType::i32, {4, 2}, widths), ops.floats("lowest", {}, lowest, x.dtype)}, {longer});
     const ValueId values = ops.value_like(node.outputs[0], {1, 1, rows, k}), indices = ops.value_like(node.outputs[1], {1, 1, rows, k});
     ops.copy_node(node, {longer, node.inputs[1]}, {values, indices});
