@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "lib/rule/tflite_queries.h"
+
 namespace md {
 namespace {
 
@@ -27,6 +29,7 @@ std::vector<DetectResult> norm_findings(const DetectContext& context, const std:
     if (!concerns(site)) continue;
     DetectResult result;
     const ValueId x = site.kind == NormSite::Kind::centred ? site.x : site.source;
+    if (is_constant_operand(graph, x)) continue;  // folds away
     const bool unbounded = grows_with_inputs(graph, x);
     result.likelihood = unbounded ? Likelihood::possible : Likelihood::unlikely;
     result.nodes = {site.square, site.root};
