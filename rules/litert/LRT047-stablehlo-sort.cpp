@@ -114,6 +114,16 @@ std::optional<DetectResult> compare_result(const DetectContext& context, NodeId 
   result.nodes = {id};
   result.value = node.outputs[0];
   result.message = "STABLEHLO_COMPARE: no LiteRT runtime has a kernel for it";
+  // A comparator as a whole is one comparison of its first pair: what it does to zeros and NaN on the way goes, so that
+  // nothing is left of it that a delegate could stumble over.
+  const Graph& graph = context.graph;
+  if (const Order order = order_of(graph); order != Order::unknown && graph.outputs[0] == node.outputs[0] && context.graph_index != 0) {
+    PatchBuilder patch(graph, context.graph_index, "one comparison");
+    patch.add_node(order == Order::ascending ? "LESS" : "GREATER", {graph.inputs[0], graph.inputs[1]}, {node.outputs[0]});
+    for (const NodeId other : graph.order) patch.remove(other);
+    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    return result;
+  }
   for (const auto& [ending, op] : names) {
     if (!direction.ends_with(ending)) continue;
     PatchBuilder patch(context.graph, context.graph_index, op);
