@@ -157,6 +157,16 @@ bool LogParser::continue_block(Stream& stream, const LogLine& line, const Words&
   return true;
 }
 
+/// The threads' frames that Python prints below "Fatal Python error", up to a line of another kind.
+bool in_crash_dump(std::string_view message, std::string_view line) {
+  if (!starts(message, "Fatal Python error")) return false;
+  const std::size_t indent = line.find_first_not_of(' ');
+  if (indent == std::string_view::npos) return true;
+  const std::string_view text = line.substr(indent);
+  return starts(text, "File \"") || starts(text, "Thread 0x") || starts(text, "Current thread 0x") ||
+         starts(text, "Extension modules:") || starts(text, "<no Python frame>");
+}
+
 /// Lines without a head of their own that go with the record above them.
 bool LogParser::continue_record(Stream& stream, const LogLine& line) {
   if (stream.last == none || (line.prefixed && !line.logcat)) return false;
@@ -165,7 +175,8 @@ bool LogParser::continue_record(Stream& stream, const LogLine& line) {
   const bool split = line.logcat && stream.last_length >= logcat_split;
   const bool belongs = stream.open_brace || starts(text, "\xe2\x94\x94") ||
                        starts(text, "=== Source Location Trace") || starts(text, "third_party/") ||
-                       starts(text, "selector object=");
+                       starts(text, "selector object=") ||
+                       in_crash_dump(builder_.entry(stream.last).record.message, text);
   if (split) {
     builder_.append(stream.last, "", text, line.number);
   } else if (belongs) {
