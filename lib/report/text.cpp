@@ -63,7 +63,7 @@ class Writer {
     if (first.round > 1) line(fmt::format("    seen in round {}, after the fixes before it", first.round));
     if (!first.attribution.empty() && first.attribution == "op")
       line("    the log names the operator only: this may be another node of that kind");
-    if (!first.reason.empty()) line("    why not fixed: " + first.reason);
+    if (first.open() && !first.reason.empty()) line("    why not fixed: " + first.reason);
     fixes(first);
     if (first.open() || style_.verbose) source(first);
   }
