@@ -28,10 +28,9 @@ class Narrowing {
   DetectResult run() {
     for (const NodeId id : graph_.order) visit(id);
     for (const ValueId id : values_) {
-      ValueChange change;
+      ValueChange& change = patch_.patch().value_changes.emplace_back();
       change.value = id;
       change.dtype = DType::i32;
-      patch_.change(std::move(change));
       interface_ = interface_ || graph_.is_input(id) || graph_.is_output(id);
     }
     if (result_.nodes.empty()) return std::move(result_);

@@ -56,10 +56,9 @@ std::vector<DetectResult> TRT012(const DetectContext& context) {
         if (moves_bytes(graph, graph.node(use.node))) b.rewire(use.node, use.operand, moved);
       continue;
     }
-    ValueChange change;
+    ValueChange& change = b.patch().value_changes.emplace_back();
     change.value = v;
     change.dtype = DType::f32;
-    b.change(std::move(change));
     for (const Use& use : graph.uses(v)) {
       const Node& reader = graph.node(use.node);
       if (moves_bytes(graph, reader)) continue;
