@@ -166,7 +166,7 @@ TEST_CASE("nothing to fix: nothing is written, with -o an identical copy", "[cli
   CHECK(run_program({"check", model}).exit_code == 0);
 }
 
-TEST_CASE("--in-place replaces the input and nothing else", "[cli]") {
+TEST_CASE("in place replaces the input and nothing else", "[cli]") {
   const ScratchFolder folder;
   const std::string model = folder.copy("cli/hardtanh.tflite", "model.tflite");
   CHECK(run_program({"fix", model, "--in-place"}).exit_code == 0);
