@@ -18,8 +18,12 @@ namespace {
 
 struct Collect : ByteSink {
   std::string bytes;
-  Status append(Bytes b) override { return bytes.append(reinterpret_cast<const char*>(b.data()), b.size()), Status{}; }
-  Status append_range(const MappedFile& file, std::uint64_t offset, std::uint64_t length) override { return append(file.bytes().subspan(offset, length)); }
+  Status append(Bytes b) override {
+    return bytes.append(reinterpret_cast<const char*>(b.data()), b.size()), Status{};
+  }
+  Status append_range(const MappedFile& file, std::uint64_t offset, std::uint64_t length) override {
+    return append(file.bytes().subspan(offset, length));
+  }
 };
 
 std::vector<std::string> programs() {
@@ -46,7 +50,9 @@ std::unique_ptr<Document> must_open(const std::string& path) {
   return std::move(*document);
 }
 
-Result<std::unique_ptr<Document>> open_bytes(std::string bytes) { return open_pt2(MappedFile::from_bytes("test.pt2", std::move(bytes))); }
+Result<std::unique_ptr<Document>> open_bytes(std::string bytes) {
+  return open_pt2(MappedFile::from_bytes("test.pt2", std::move(bytes)));
+}
 
 const std::string attention = "TRT003-decomposed-attention-view/before.pt2";
 
@@ -111,7 +117,8 @@ TEST_CASE("an edited program keeps what was not edited", "[pt2]") {
   Value copy = g.value(g.outputs[0]);
   copy.name = "copy", copy.origin = none_id;
   Node clone;
-  clone.op = "aten.clone.default", clone.inputs = {g.outputs[0]}, clone.outputs = {static_cast<ValueId>(g.values.size())}, clone.origins = {0};
+  clone.op = "aten.clone.default", clone.inputs = {g.outputs[0]},
+  clone.outputs = {static_cast<ValueId>(g.values.size())}, clone.origins = {0};
   g.values.push_back(copy);
   g.outputs[0] = clone.outputs[0];
   g.order.push_back(static_cast<NodeId>(g.nodes.size()));
@@ -125,7 +132,8 @@ TEST_CASE("an edited program keeps what was not edited", "[pt2]") {
   REQUIRE(h.order.size() == document->model().graphs[0].order.size() + 1);
   REQUIRE(h.node(h.order.back()).op == "aten.clone.default");
   REQUIRE(h.value(h.outputs[0]).name == "copy");
-  const auto before = ZipArchive::open(MappedFile::from_bytes("a", read_file(test::fixture(attention)))), after = ZipArchive::open(MappedFile::from_bytes("b", out.bytes));
+  const auto before = ZipArchive::open(MappedFile::from_bytes("a", read_file(test::fixture(attention)))),
+             after = ZipArchive::open(MappedFile::from_bytes("b", out.bytes));
   REQUIRE(before);
   REQUIRE(after);
   REQUIRE(before->members().size() == after->members().size());
@@ -150,7 +158,8 @@ TEST_CASE("JSON keeps ranges, big integers and non-finite numbers", "[pt2]") {
   Splices s(text);
   s.replace(list.first().span(), "7");
   REQUIRE(s.whole() == R"({"a": [7, 9223372036854775807, 1.10, "NaN"], "b\u00e9": {"c": null}})");
-  for (const char* bad : {"", "{", "[1,", "{\"a\" 1}", "\"x", "[1 2]", "nul", "[1]x"}) REQUIRE_FALSE(JsonText::parse(bad, "t"));
+  for (const char* bad : {"", "{", "[1,", "{\"a\" 1}", "\"x", "[1 2]", "nul", "[1]x"})
+    REQUIRE_FALSE(JsonText::parse(bad, "t"));
   REQUIRE_FALSE(JsonText::parse(std::string(100000, '['), "t"));
 }
 

@@ -23,7 +23,9 @@ const RuleBook& book() {
   return rules;
 }
 
-bool is_ours(const Rule& rule) { return rule.id.starts_with("ETX") || rule.id.starts_with("TRT") || rule.id.starts_with("LTC"); }
+bool is_ours(const Rule& rule) {
+  return rule.id.starts_with("ETX") || rule.id.starts_with("TRT") || rule.id.starts_with("LTC");
+}
 
 /// Fixture folders of .pt2 rules: "ETX006-constant-mutated-in-place-2" is the second case of ETX006.
 std::vector<std::filesystem::path> folders() {
@@ -97,7 +99,8 @@ TEST_CASE("the log alone names the right rule first", "[pt2][log]") {
 
 TEST_CASE("programs without a log have no fatal finding", "[pt2]") {
   std::vector<std::filesystem::path> all = folders();
-  for (const auto& entry : std::filesystem::directory_iterator(test::fixture("pt2-clean"))) all.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(test::fixture("pt2-clean")))
+    all.push_back(entry.path());
   for (const auto& folder : all)
     for (const Finding& finding : run(folder, true, false, false).diagnosis.findings) {
       INFO(folder.filename().string() << ": " << finding.rule << ": " << finding.message);
@@ -112,7 +115,8 @@ TEST_CASE("captured programs are mended, and proven equal", "[pt2]") {
   for (const auto& folder : folders()) {
     const std::string rule = rule_of(folder), name = folder.filename().string();
     if (advice.count(rule) || by_setting.count(name)) continue;
-    const Diagnosis diagnosis = run(folder, true, std::filesystem::exists(folder / "compile.log"), true).diagnosis;
+    const Diagnosis diagnosis =
+        run(folder, true, std::filesystem::exists(folder / "compile.log"), true).diagnosis;
     INFO(name);
     CHECK(diagnosis.fixed > 0);
     for (const Finding& finding : diagnosis.findings)

@@ -147,10 +147,11 @@ bool refuted(const Model& model, const Patch& patch, Exactness exactness) {
   return !proof.equal;
 }
 
-/// The magnitude that a normalization (or the length of a complex number) is divided by cancels in exact arithmetic, so a
-/// proof in fp32 cannot see another one; rule_norm_test.cpp sees it in fp16.
+/// The magnitude that a normalization (or the length of a complex number) is divided by cancels in exact
+/// arithmetic, so a proof in fp32 cannot see another one; rule_norm_test.cpp sees it in fp16.
 bool cancels(const Rule& rule, const Mutation& mutation) {
-  return (rule.id == "F16002" || rule.id == "F16004" || rule.id == "LRT048") && (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");
+  return (rule.id == "F16002" || rule.id == "F16004" || rule.id == "LRT048") &&
+         (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");
 }
 
 }  // namespace

@@ -20,12 +20,23 @@ Tensor rows(const Shape& shape, bool with_mean, bool zero_row = true) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const double wave = std::sin(static_cast<double>(i) * 0.7) + 1.5;
     switch (i / width % 6) {
-      case 0: numbers[i] = 2000 * std::cos(static_cast<double>(i)); break;
-      case 1: numbers[i] = 1000 * wave; break;
-      case 2: numbers[i] = i % width == 3 ? 4000 : wave; break;
-      case 3: numbers[i] = (with_mean ? 1000 : 0) + 300 * wave; break;
-      case 4: numbers[i] = 1e-2 * wave; break;
-      default: numbers[i] = zero_row ? 0 : wave;
+      case 0:
+        numbers[i] = 2000 * std::cos(static_cast<double>(i));
+        break;
+      case 1:
+        numbers[i] = 1000 * wave;
+        break;
+      case 2:
+        numbers[i] = i % width == 3 ? 4000 : wave;
+        break;
+      case 3:
+        numbers[i] = (with_mean ? 1000 : 0) + 300 * wave;
+        break;
+      case 4:
+        numbers[i] = 1e-2 * wave;
+        break;
+      default:
+        numbers[i] = zero_row ? 0 : wave;
     }
   }
   return Tensor::of(DType::f32, shape, numbers);
@@ -92,7 +103,8 @@ const %n : f32[] = [0.03125]
 %d = RESHAPE(%c, %k) : f32[1, 6, 1]
 %e = RSQRT(%d) : f32[1, 6, 1]
 %y = MUL(%x, %e) : f32[1, 6, 32]
-output %y)", F16004);
+output %y)",
+                 F16004);
   }
   SECTION("x / sqrt(mean(x^2) + eps), with POW") {
     check_mended(R"(input %x : f32[2, 6, 16]
@@ -104,9 +116,12 @@ const %eps : f32[] = [0.00001]
 %c = ADD(%b, %eps) : f32[2, 6, 1]
 %d = SQRT(%c) : f32[2, 6, 1]
 %y = DIV(%x, %d) : f32[2, 6, 16]
-output %y)", F16004);
+output %y)",
+                 F16004);
   }
-  SECTION("L2 normalization with a floor (1e-12 is 0 in fp16, so that a zero row is 0/0 there before and after)") {
+  SECTION(
+      "L2 normalization with a floor (1e-12 is 0 in fp16, so that a zero row is 0/0 there before and "
+      "after)") {
     check_mended(R"(input %x : f32[1, 6, 32]
 const %axes : i32[1] = [2]
 const %k : i32[3] = [1, 6, 1]
@@ -118,7 +133,8 @@ const %eps : f32[] = [0.000000000001]
 %e = MAXIMUM(%d, %eps) : f32[1, 6]
 %f = RESHAPE(%e, %k) : f32[1, 6, 1]
 %y = DIV(%x, %f) : f32[1, 6, 32]
-output %y)", F16002, false, false);
+output %y)",
+                 F16002, false, false);
   }
   SECTION("InstanceNorm on the centred value") {
     check_mended(R"(input %x : f32[1, 6, 8, 4]
@@ -133,7 +149,8 @@ const %eps : f32[] = [0.00001]
 %r = RESHAPE(%e, %k) : f32[1, 6, 1, 1]
 %s = RSQRT(%r) : f32[1, 6, 1, 1]
 %y = MUL(%d, %s) : f32[1, 6, 8, 4]
-output %y)", F16002, true);
+output %y)",
+                 F16002, true);
   }
 }
 

@@ -1,5 +1,5 @@
-// Which models the accelerator computes wrong, as measured: the tables of fusions, ranks and channels that the silent rules
-// hold, each pair with what the real runtime did.
+// Which models the accelerator computes wrong, as measured: the tables of fusions, ranks and channels that
+// the silent rules hold, each pair with what the real runtime did.
 #include <fmt/format.h>
 
 #include "lib/rule/output_hazard.h"
@@ -22,31 +22,45 @@ bool fires(std::string_view text, Detector detect, const Target* target = nullpt
   const Model model = parse(text);
   const DetectContext context{model, 0, model.graphs[0], target};
   const auto found = detect(context);
-  return std::any_of(found.begin(), found.end(), [](const DetectResult& r) { return r.state == DetectResult::State::matched; });
+  return std::any_of(found.begin(), found.end(),
+                     [](const DetectResult& r) { return r.state == DetectResult::State::matched; });
 }
 
-/// The hazard of %t, which `producer` makes of %x and `reader` reads into %u: "", "merged", "reduced" or "linked".
+/// The hazard of %t, which `producer` makes of %x and `reader` reads into %u: "", "merged", "reduced" or
+/// "linked".
 std::string hazard(const std::string& producer, const std::string& reader) {
-  const std::string text = "input %x : f32[1, 8, 8, 4]\ninput %z : f32[1, 8, 8, 4]\nconst %one : f32[] = [1.0]\nconst %w : f32[4, 1, 1, 4] = random(1)\n"
-                           "const %v : f32[4, 4] = random(2)\nconst %b : f32[4] = random(3)\nconst %f : f32[1, 8, 8, 4] = random(4)\nconst %axes : i32[1] = [3]\n"
-                           "const %to : i32[4] = [1, 8, 8, 4]\n%t = " + producer + "\n%u = " + reader + "\noutput %t\noutput %u\n";
+  const std::string text =
+      "input %x : f32[1, 8, 8, 4]\ninput %z : f32[1, 8, 8, 4]\nconst %one : f32[] = [1.0]\nconst %w : f32[4, "
+      "1, 1, 4] = random(1)\n"
+      "const %v : f32[4, 4] = random(2)\nconst %b : f32[4] = random(3)\nconst %f : f32[1, 8, 8, 4] = "
+      "random(4)\nconst %axes : i32[1] = [3]\n"
+      "const %to : i32[4] = [1, 8, 8, 4]\n%t = " +
+      producer + "\n%u = " + reader + "\noutput %t\noutput %u\n";
   const Model model = parse(text);
   const Graph& graph = model.graphs[0];
   const auto found = output_hazard(graph, graph.outputs[0]);
   if (!found) return "";
-  return found->kind == OutputHazard::Kind::merged_scale ? "merged" : found->kind == OutputHazard::Kind::reduced_sum ? "reduced" : "linked";
+  return found->kind == OutputHazard::Kind::merged_scale  ? "merged"
+         : found->kind == OutputHazard::Kind::reduced_sum ? "reduced"
+                                                          : "linked";
 }
 
-const std::string conv = "CONV_2D(%x, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1 } : f32[1, 8, 8, 4]";
-const std::string relu_conv = "CONV_2D(%x, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1, fused_activation_function = RELU } : f32[1, 8, 8, 4]";
+const std::string conv =
+    "CONV_2D(%x, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1 } : f32[1, 8, 8, 4]";
+const std::string relu_conv =
+    "CONV_2D(%x, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1, fused_activation_function = RELU } : "
+    "f32[1, 8, 8, 4]";
 const std::string sum = "ADD(%x, %z) : f32[1, 8, 8, 4]";
 
 }  // namespace
 
 TEST_CASE("outputs that vanish in a fusion", "[silent]") {
-  const std::string scaled = "MUL(%t, %one) : f32[1, 8, 8, 4]", doubled = "ADD(%t, %t) : f32[1, 8, 8, 4]", tanh = "TANH(%t) : f32[1, 8, 8, 4]";
-  const std::string mean = "MEAN(%t, %axes) { keep_dims = true } : f32[1, 8, 8, 1]", softmax = "SOFTMAX(%t) : f32[1, 8, 8, 4]";
-  const std::string read_by_conv = "CONV_2D(%t, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1 } : f32[1, 8, 8, 4]";
+  const std::string scaled = "MUL(%t, %one) : f32[1, 8, 8, 4]", doubled = "ADD(%t, %t) : f32[1, 8, 8, 4]",
+                    tanh = "TANH(%t) : f32[1, 8, 8, 4]";
+  const std::string mean = "MEAN(%t, %axes) { keep_dims = true } : f32[1, 8, 8, 1]",
+                    softmax = "SOFTMAX(%t) : f32[1, 8, 8, 4]";
+  const std::string read_by_conv =
+      "CONV_2D(%t, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1 } : f32[1, 8, 8, 4]";
   struct Row {
     std::string producer, reader, expected;
   };
@@ -98,17 +112,23 @@ TEST_CASE("two computed operands of different rank, before 2.2.0", "[silent]") {
     const char *a, *b, *out;
     bool wrong;
   };
-  const Row rows[] = {{"4, 8, 8", "1, 1, 8, 8", "1, 4, 8, 8", true},  {"1, 1, 8, 8", "4, 8, 8", "1, 4, 8, 8", true},  {"4, 8, 8", "1, 4, 8, 8", "1, 4, 8, 8", false},
-                      {"1, 8, 8", "1, 4, 8, 8", "1, 4, 8, 8", true},  {"1, 4, 8, 8", "1, 8, 8", "1, 4, 8, 8", false}, {"8, 8", "1, 8, 8", "1, 8, 8", false},
-                      {"8, 8", "1, 1, 8", "1, 8, 8", true},           {"1, 1, 8, 8", "8, 8", "1, 1, 8, 8", false},    {"1, 8", "1, 4, 8", "1, 4, 8", true},
-                      {"1, 4, 8", "1, 8", "1, 4, 8", false},          {"4, 1, 8", "1, 1, 4, 8", "1, 4, 4, 8", true},  {"1, 1, 4, 8", "4, 1, 8", "1, 4, 4, 8", false},
-                      {"2, 1, 8, 8", "1, 8, 8", "2, 1, 8, 8", true},  {"4, 8, 8", "1, 1, 1, 8", "1, 4, 8, 8", false}, {"4, 8, 1", "1, 1, 8, 8", "1, 4, 8, 8", false},
-                      {"4, 8", "4, 1, 8", "4, 4, 8", true},           {"1, 4, 1, 8", "4, 8, 8", "1, 4, 8, 8", false}, {"8", "1, 8", "1, 8", false}};
+  const Row rows[] = {
+      {"4, 8, 8", "1, 1, 8, 8", "1, 4, 8, 8", true},  {"1, 1, 8, 8", "4, 8, 8", "1, 4, 8, 8", true},
+      {"4, 8, 8", "1, 4, 8, 8", "1, 4, 8, 8", false}, {"1, 8, 8", "1, 4, 8, 8", "1, 4, 8, 8", true},
+      {"1, 4, 8, 8", "1, 8, 8", "1, 4, 8, 8", false}, {"8, 8", "1, 8, 8", "1, 8, 8", false},
+      {"8, 8", "1, 1, 8", "1, 8, 8", true},           {"1, 1, 8, 8", "8, 8", "1, 1, 8, 8", false},
+      {"1, 8", "1, 4, 8", "1, 4, 8", true},           {"1, 4, 8", "1, 8", "1, 4, 8", false},
+      {"4, 1, 8", "1, 1, 4, 8", "1, 4, 4, 8", true},  {"1, 1, 4, 8", "4, 1, 8", "1, 4, 4, 8", false},
+      {"2, 1, 8, 8", "1, 8, 8", "2, 1, 8, 8", true},  {"4, 8, 8", "1, 1, 1, 8", "1, 4, 8, 8", false},
+      {"4, 8, 1", "1, 1, 8, 8", "1, 4, 8, 8", false}, {"4, 8", "4, 1, 8", "4, 4, 8", true},
+      {"1, 4, 1, 8", "4, 8, 8", "1, 4, 8, 8", false}, {"8", "1, 8", "1, 8", false}};
   auto old_runtime = open_target("litert-gpu@2.1.5"), new_runtime = open_target("litert-gpu@2.3.0");
   REQUIRE(old_runtime);
   REQUIRE(new_runtime);
   for (const Row& row : rows) {
-    const std::string text = fmt::format("input %a : f32[{}]\ninput %b : f32[{}]\n%y = ADD(%a, %b) : f32[{}]\noutput %y\n", row.a, row.b, row.out);
+    const std::string text =
+        fmt::format("input %a : f32[{}]\ninput %b : f32[{}]\n%y = ADD(%a, %b) : f32[{}]\noutput %y\n", row.a,
+                    row.b, row.out);
     INFO(text);
     CHECK(fires(text, LRT013, old_runtime->get()) == row.wrong);
     CHECK_FALSE(fires(text, LRT013, new_runtime->get()));
@@ -116,11 +136,16 @@ TEST_CASE("two computed operands of different rank, before 2.2.0", "[silent]") {
 }
 
 TEST_CASE("grouped convolutions need fours on both sides", "[silent]") {
-  const std::tuple<int, int, int, bool> rows[] = {{4, 2, 4, true},   {8, 2, 8, false},  {12, 3, 12, false}, {24, 2, 8, false}, {8, 2, 6, true},
-                                                  {16, 4, 12, true}, {32, 8, 32, false}, {10, 2, 4, true},  {4, 4, 8, true},   {3, 3, 6, true}};
+  const std::tuple<int, int, int, bool> rows[] = {
+      {4, 2, 4, true},   {8, 2, 8, false},   {12, 3, 12, false}, {24, 2, 8, false}, {8, 2, 6, true},
+      {16, 4, 12, true}, {32, 8, 32, false}, {10, 2, 4, true},   {4, 4, 8, true},   {3, 3, 6, true}};
   for (const auto& [channels, groups, outputs, wrong] : rows) {
-    const std::string text = fmt::format("input %x : f32[1, 6, 6, {0}]\nconst %w : f32[{1}, 3, 3, {2}] = random(1)\nconst %b : f32[{1}] = random(2)\n"
-                                         "%y = CONV_2D(%x, %w, %b) {{ padding = SAME, stride_w = 1, stride_h = 1 }} : f32[1, 6, 6, {1}]\noutput %y\n", channels, outputs, channels / groups);
+    const std::string text = fmt::format(
+        "input %x : f32[1, 6, 6, {0}]\nconst %w : f32[{1}, 3, 3, {2}] = random(1)\nconst %b : f32[{1}] = "
+        "random(2)\n"
+        "%y = CONV_2D(%x, %w, %b) {{ padding = SAME, stride_w = 1, stride_h = 1 }} : f32[1, 6, 6, "
+        "{1}]\noutput %y\n",
+        channels, outputs, channels / groups);
     INFO(text);
     CHECK(fires(text, LRT025) == wrong);
   }
@@ -128,10 +153,16 @@ TEST_CASE("grouped convolutions need fours on both sides", "[silent]") {
 
 TEST_CASE("transposed convolutions that are shifted", "[silent]") {
   // kernel, stride, input length: measured on the accelerator for every row
-  const std::tuple<int, int, int, bool> rows[] = {{16, 8, 10, true}, {8, 4, 10, true}, {7, 3, 10, true}, {5, 3, 10, true}, {8, 4, 12, false}, {4, 2, 10, false}, {6, 2, 7, false}};
+  const std::tuple<int, int, int, bool> rows[] = {{16, 8, 10, true}, {8, 4, 10, true},  {7, 3, 10, true},
+                                                  {5, 3, 10, true},  {8, 4, 12, false}, {4, 2, 10, false},
+                                                  {6, 2, 7, false}};
   for (const auto& [kernel, stride, length, wrong] : rows) {
-    const std::string text = fmt::format("input %x : f32[1, 1, {0}, 2]\nconst %s : i32[4] = [1, 1, {1}, 3]\nconst %w : f32[3, 1, {2}, 2] = random(1)\n"
-                                         "%y = TRANSPOSE_CONV(%s, %w, %x) {{ padding = SAME, stride_w = {3}, stride_h = 1 }} : f32[1, 1, {1}, 3]\noutput %y\n", length, length * stride, kernel, stride);
+    const std::string text = fmt::format(
+        "input %x : f32[1, 1, {0}, 2]\nconst %s : i32[4] = [1, 1, {1}, 3]\nconst %w : f32[3, 1, {2}, 2] = "
+        "random(1)\n"
+        "%y = TRANSPOSE_CONV(%s, %w, %x) {{ padding = SAME, stride_w = {3}, stride_h = 1 }} : f32[1, 1, {1}, "
+        "3]\noutput %y\n",
+        length, length * stride, kernel, stride);
     INFO(text);
     CHECK(fires(text, LRT008) == wrong);
   }
@@ -142,14 +173,21 @@ TEST_CASE("matrix products that are not broadcast", "[silent]") {
     const char *a, *b, *out;
     bool constant, transposed, wrong;
   };
-  const Row rows[] = {{"1, 4, 8, 4", "1, 1, 4, 8", "1, 4, 8, 8", false, false, true},  {"1, 4, 8, 4", "1, 1, 8, 4", "1, 4, 8, 8", false, true, false},
-                      {"1, 1, 8, 4", "1, 4, 8, 4", "1, 4, 8, 8", false, true, true},   {"4, 8, 4", "1, 4, 4, 8", "1, 4, 8, 8", false, false, false},
-                      {"1, 4, 8, 4", "4, 8", "1, 4, 8, 8", true, false, false},        {"1, 4, 8, 4", "8, 4", "1, 4, 8, 8", true, true, true},
-                      {"1, 4, 8, 4", "1, 4, 8", "1, 4, 8, 8", true, false, true},      {"2, 4, 8, 4", "1, 4, 4, 8", "2, 4, 8, 8", false, false, true},
+  const Row rows[] = {{"1, 4, 8, 4", "1, 1, 4, 8", "1, 4, 8, 8", false, false, true},
+                      {"1, 4, 8, 4", "1, 1, 8, 4", "1, 4, 8, 8", false, true, false},
+                      {"1, 1, 8, 4", "1, 4, 8, 4", "1, 4, 8, 8", false, true, true},
+                      {"4, 8, 4", "1, 4, 4, 8", "1, 4, 8, 8", false, false, false},
+                      {"1, 4, 8, 4", "4, 8", "1, 4, 8, 8", true, false, false},
+                      {"1, 4, 8, 4", "8, 4", "1, 4, 8, 8", true, true, true},
+                      {"1, 4, 8, 4", "1, 4, 8", "1, 4, 8, 8", true, false, true},
+                      {"2, 4, 8, 4", "1, 4, 4, 8", "2, 4, 8, 8", false, false, true},
                       {"1, 8, 4", "4, 8", "1, 8, 8", false, false, false}};
   for (const Row& row : rows) {
-    const std::string right = row.constant ? fmt::format("const %b : f32[{}] = random(1)", row.b) : fmt::format("input %b : f32[{}]", row.b);
-    const std::string text = fmt::format("input %a : f32[{}]\n{}\n%y = BATCH_MATMUL(%a, %b) {{ adj_y = {} }} : f32[{}]\noutput %y\n", row.a, right, row.transposed, row.out);
+    const std::string right = row.constant ? fmt::format("const %b : f32[{}] = random(1)", row.b)
+                                           : fmt::format("input %b : f32[{}]", row.b);
+    const std::string text = fmt::format(
+        "input %a : f32[{}]\n{}\n%y = BATCH_MATMUL(%a, %b) {{ adj_y = {} }} : f32[{}]\noutput %y\n", row.a,
+        right, row.transposed, row.out);
     INFO(text);
     CHECK(fires(text, LRT023) == row.wrong);
   }
@@ -160,12 +198,16 @@ TEST_CASE("padding that the accelerator misreads", "[silent]") {
     const char *in, *pads, *out;
     bool wrong;
   };
-  const Row rows[] = {{"1, 4, 4, 4", "1, 1, 0, 0, 0, 0, 0, 0", "3, 4, 4, 4", true}, {"2, 4, 4, 4", "2, 1, 0, 0, 0, 0, 0, 0", "5, 4, 4, 4", false},
-                      {"3, 4, 4", "0, 0, 0, 1, 0, 0", "3, 5, 4", true},             {"1, 4, 4", "0, 0, 0, 1, 0, 0", "1, 5, 4", false},
+  const Row rows[] = {{"1, 4, 4, 4", "1, 1, 0, 0, 0, 0, 0, 0", "3, 4, 4, 4", true},
+                      {"2, 4, 4, 4", "2, 1, 0, 0, 0, 0, 0, 0", "5, 4, 4, 4", false},
+                      {"3, 4, 4", "0, 0, 0, 1, 0, 0", "3, 5, 4", true},
+                      {"1, 4, 4", "0, 0, 0, 1, 0, 0", "1, 5, 4", false},
                       {"3, 4, 4, 4", "0, 0, 1, 1, 0, 0, 0, 0", "3, 6, 4, 4", false}};
   for (const Row& row : rows) {
     const auto rank = std::count(row.in, row.in + std::string_view(row.in).size(), ',') + 1;
-    const std::string text = fmt::format("input %x : f32[{}]\nconst %p : i32[{}, 2] = [{}]\n%y = PAD(%x, %p) : f32[{}]\noutput %y\n", row.in, rank, row.pads, row.out);
+    const std::string text = fmt::format(
+        "input %x : f32[{}]\nconst %p : i32[{}, 2] = [{}]\n%y = PAD(%x, %p) : f32[{}]\noutput %y\n", row.in,
+        rank, row.pads, row.out);
     INFO(text);
     CHECK(fires(text, LRT026) == row.wrong);
   }
@@ -178,8 +220,18 @@ TEST_CASE("repairs compute the same", "[silent]") {
     const auto inputs = inputs_of(before.graphs[0]);
     CHECK(outputs_of(before, inputs) == outputs_of(after, inputs));
   };
-  same("input %x : f32[1, 3, 4, 2]\nconst %p : i32[4, 2] = [1, 2, 1, 0, 0, 2, 0, 1]\n%y = PAD(%x, %p) : f32[4, 4, 6, 3]\noutput %y\n", LRT026);
-  same("input %x : f32[1, 5, 5, 2]\nconst %p : i32[4, 2] = [0, 0, 1, 1, 1, 1, 0, 0]\n%t = PAD(%x, %p) : f32[1, 7, 7, 2]\n"
-       "%y = MAX_POOL_2D(%t) { padding = VALID, stride_w = 2, stride_h = 2, filter_width = 3, filter_height = 3 } : f32[1, 3, 3, 2]\noutput %y\n", LRT020);
-  same("input %a : f32[2, 1, 3, 4]\ninput %b : f32[1, 3, 4, 2]\n%y = BATCH_MATMUL(%a, %b) : f32[2, 3, 3, 2]\noutput %y\n", LRT023);
+  same(
+      "input %x : f32[1, 3, 4, 2]\nconst %p : i32[4, 2] = [1, 2, 1, 0, 0, 2, 0, 1]\n%y = PAD(%x, %p) : "
+      "f32[4, 4, 6, 3]\noutput %y\n",
+      LRT026);
+  same(
+      "input %x : f32[1, 5, 5, 2]\nconst %p : i32[4, 2] = [0, 0, 1, 1, 1, 1, 0, 0]\n%t = PAD(%x, %p) : "
+      "f32[1, 7, 7, 2]\n"
+      "%y = MAX_POOL_2D(%t) { padding = VALID, stride_w = 2, stride_h = 2, filter_width = 3, filter_height = "
+      "3 } : f32[1, 3, 3, 2]\noutput %y\n",
+      LRT020);
+  same(
+      "input %a : f32[2, 1, 3, 4]\ninput %b : f32[1, 3, 4, 2]\n%y = BATCH_MATMUL(%a, %b) : f32[2, 3, 3, "
+      "2]\noutput %y\n",
+      LRT023);
 }

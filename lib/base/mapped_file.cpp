@@ -15,14 +15,16 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     if (errno == ENOENT) return input_error(fmt::format("{}: no such file", path));
-    if (errno == EACCES) return input_error(fmt::format("{}: permission denied; make the file readable", path));
+    if (errno == EACCES)
+      return input_error(fmt::format("{}: permission denied; make the file readable", path));
     return input_error(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   }
   std::shared_ptr<MappedFile> file(new MappedFile);
   file->path_ = path;
   file->fd_ = fd;
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return input_error(fmt::format("{}: cannot read: {}", path, std::strerror(errno)));
+  if (::fstat(fd, &info) != 0)
+    return input_error(fmt::format("{}: cannot read: {}", path, std::strerror(errno)));
   if (S_ISDIR(info.st_mode)) return input_error(fmt::format("{}: is a directory, expected a file", path));
   if (!S_ISREG(info.st_mode)) return input_error(fmt::format("{}: not a regular file", path));
   file->size_ = static_cast<std::size_t>(info.st_size);

@@ -14,8 +14,8 @@ using Bytes = std::span<const std::uint8_t>;
 
 class MappedFile {
  public:
-  /// Maps `path`. Errors name the path and what to do (missing, a directory, no permission, not a regular file).
-  /// An empty file maps to zero bytes.
+  /// Maps `path`. Errors name the path and what to do (missing, a directory, no permission, not a regular
+  /// file). An empty file maps to zero bytes.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   /// Bytes that are not a file (tests, standard input).
   static std::shared_ptr<const MappedFile> from_bytes(std::string name, std::string bytes);

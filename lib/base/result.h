@@ -27,7 +27,11 @@ using Status = Result<void>;
 inline tl::unexpected<Error> fail(Error::Kind kind, std::string message) {
   return tl::make_unexpected(Error{kind, std::move(message)});
 }
-inline tl::unexpected<Error> input_error(std::string message) { return fail(Error::Kind::input, std::move(message)); }
-inline tl::unexpected<Error> usage_error(std::string message) { return fail(Error::Kind::usage, std::move(message)); }
+inline tl::unexpected<Error> input_error(std::string message) {
+  return fail(Error::Kind::input, std::move(message));
+}
+inline tl::unexpected<Error> usage_error(std::string message) {
+  return fail(Error::Kind::usage, std::move(message));
+}
 
 }  // namespace md

@@ -40,12 +40,18 @@ std::optional<VersionRange> VersionRange::parse(std::string_view text) {
     if (!version) return std::nullopt;
     Bound bound;
     bound.version = *version;
-    if (op == "<") bound.op = Bound::Op::lt;
-    else if (op == "<=") bound.op = Bound::Op::le;
-    else if (op == "==" || op.empty()) bound.op = Bound::Op::eq;
-    else if (op == ">=") bound.op = Bound::Op::ge;
-    else if (op == ">") bound.op = Bound::Op::gt;
-    else return std::nullopt;
+    if (op == "<")
+      bound.op = Bound::Op::lt;
+    else if (op == "<=")
+      bound.op = Bound::Op::le;
+    else if (op == "==" || op.empty())
+      bound.op = Bound::Op::eq;
+    else if (op == ">=")
+      bound.op = Bound::Op::ge;
+    else if (op == ">")
+      bound.op = Bound::Op::gt;
+    else
+      return std::nullopt;
     range.bounds_[count++] = bound;
   }
   return range;
@@ -56,11 +62,21 @@ bool VersionRange::contains(const Version& version) const {
     if (!bound) break;
     const auto order = version <=> bound->version;
     switch (bound->op) {
-      case Bound::Op::lt: if (!(order < 0)) return false; break;
-      case Bound::Op::le: if (!(order <= 0)) return false; break;
-      case Bound::Op::eq: if (!(order == 0)) return false; break;
-      case Bound::Op::ge: if (!(order >= 0)) return false; break;
-      case Bound::Op::gt: if (!(order > 0)) return false; break;
+      case Bound::Op::lt:
+        if (!(order < 0)) return false;
+        break;
+      case Bound::Op::le:
+        if (!(order <= 0)) return false;
+        break;
+      case Bound::Op::eq:
+        if (!(order == 0)) return false;
+        break;
+      case Bound::Op::ge:
+        if (!(order >= 0)) return false;
+        break;
+      case Bound::Op::gt:
+        if (!(order > 0)) return false;
+        break;
     }
   }
   return true;

@@ -11,7 +11,7 @@ namespace md {
 struct Version {
   std::array<int, 3> part{};  ///< missing parts are 0
   auto operator<=>(const Version&) const = default;
-  std::string text() const;                                  ///< "2.1.5"
+  std::string text() const;                                    ///< "2.1.5"
   static std::optional<Version> parse(std::string_view text);  ///< 1 to 3 dotted numbers
 };
 

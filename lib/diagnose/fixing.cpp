@@ -131,7 +131,8 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   // Where nothing says that it hurts, results are not changed in their last bits.
   const bool needless = site.result.likelihood == Likelihood::unlikely ||
                         (site.result.likelihood == Likelihood::shown && inexact);
-  const bool uncalled = needless && !fix.uncalled && site.severity == Severity::note && in.options.select.empty();
+  const bool uncalled =
+      needless && !fix.uncalled && site.severity == Severity::note && in.options.select.empty();
   if (uncalled)
     lower(reported, reported.applicability,
           "nothing shows that it is needed here: apply it with --select " + site.rule->id);

@@ -23,7 +23,8 @@ std::vector<NodeId> touched_nodes(const Patch& patch) {
   return ids;
 }
 
-/// Stable topological order: among the nodes whose operands are ready, the one with the smallest position first.
+/// Stable topological order: among the nodes whose operands are ready, the one with the smallest position
+/// first.
 bool sort_topologically(Graph& graph, const std::vector<double>& position) {
   std::vector<NodeId> producer(graph.values.size(), none_id);
   for (const NodeId id : graph.order)
@@ -58,7 +59,8 @@ bool sort_topologically(Graph& graph, const std::vector<double>& position) {
   return true;
 }
 
-Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position, std::vector<char>& removed) {
+Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position,
+                 std::vector<char>& removed) {
   const auto base = static_cast<ValueId>(graph.values.size());
   const auto known_values = static_cast<ValueId>(graph.values.size());
   const auto known_nodes = static_cast<NodeId>(graph.nodes.size());
@@ -72,7 +74,9 @@ Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position
     if (id >= known_values) good = false;
     return id;
   };
-  const auto is_node = [&](NodeId id) { return id >= 0 && id < known_nodes && !removed[static_cast<std::size_t>(id)]; };
+  const auto is_node = [&](NodeId id) {
+    return id >= 0 && id < known_nodes && !removed[static_cast<std::size_t>(id)];
+  };
 
   for (Value value : patch.new_values) {
     value.origin = none_id;
@@ -89,26 +93,31 @@ Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position
     origins.insert(origins.end(), old.origins.begin(), old.origins.end());
   }
   for (const NodeChange& change : patch.node_changes) {
-    if (!is_node(change.node)) return malformed(patch, fmt::format("changes node {}, which is not in the graph", change.node));
+    if (!is_node(change.node))
+      return malformed(patch, fmt::format("changes node {}, which is not in the graph", change.node));
     Node& node = graph.node(change.node);
     if (change.version) node.version = *change.version;
     for (const auto& [key, value] : change.set_attrs) node.attrs.set(key, value);
     for (const auto& [at, value] : change.outputs) {
-      if (at < 0 || static_cast<std::size_t>(at) >= node.outputs.size()) return malformed(patch, "changes an output that does not exist");
+      if (at < 0 || static_cast<std::size_t>(at) >= node.outputs.size())
+        return malformed(patch, "changes an output that does not exist");
       node.outputs[static_cast<std::size_t>(at)] = resolve(value);
     }
     place = std::max(place, position[static_cast<std::size_t>(change.node)]);
   }
   for (const Rewire& rewire : patch.rewires) {
-    if (!is_node(rewire.node)) return malformed(patch, fmt::format("rewires node {}, which is not in the graph", rewire.node));
+    if (!is_node(rewire.node))
+      return malformed(patch, fmt::format("rewires node {}, which is not in the graph", rewire.node));
     Node& node = graph.node(rewire.node);
     if (rewire.operand < 0 || static_cast<std::size_t>(rewire.operand) >= node.inputs.size())
-      return malformed(patch, fmt::format("rewires operand {} of node {}, which has {}", rewire.operand, rewire.node, node.inputs.size()));
+      return malformed(patch, fmt::format("rewires operand {} of node {}, which has {}", rewire.operand,
+                                          rewire.node, node.inputs.size()));
     node.inputs[static_cast<std::size_t>(rewire.operand)] = resolve(rewire.value);
     if (place < 0) place = position[static_cast<std::size_t>(rewire.node)] - 0.5;
   }
   for (const ValueChange& change : patch.value_changes) {
-    if (change.value < 0 || change.value >= known_values) return malformed(patch, fmt::format("changes value {}, which is not in the graph", change.value));
+    if (change.value < 0 || change.value >= known_values)
+      return malformed(patch, fmt::format("changes value {}, which is not in the graph", change.value));
     Value& value = graph.value(change.value);
     if (change.name) value.name = *change.name;
     if (change.dtype) value.dtype = *change.dtype;
@@ -141,10 +150,11 @@ Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position
   return {};
 }
 
-/// Signatures name interface values: entries follow their position when the interface changes, added values get entries
-/// named after themselves.
-void follow_interface(std::vector<std::pair<std::string, ValueId>>& entries, const std::vector<ValueId>& before,
-                      const std::vector<ValueId>& after, const Graph& graph) {
+/// Signatures name interface values: entries follow their position when the interface changes, added values
+/// get entries named after themselves.
+void follow_interface(std::vector<std::pair<std::string, ValueId>>& entries,
+                      const std::vector<ValueId>& before, const std::vector<ValueId>& after,
+                      const Graph& graph) {
   std::vector<char> taken(before.size(), 0);
   std::vector<std::pair<std::string, ValueId>> kept;
   for (auto& [name, value] : entries)
@@ -154,7 +164,8 @@ void follow_interface(std::vector<std::pair<std::string, ValueId>>& entries, con
       if (i < after.size()) kept.emplace_back(std::move(name), after[i]);
       break;
     }
-  for (std::size_t i = before.size(); i < after.size(); ++i) kept.emplace_back(graph.value(after[i]).name, after[i]);
+  for (std::size_t i = before.size(); i < after.size(); ++i)
+    kept.emplace_back(graph.value(after[i]).name, after[i]);
   entries = std::move(kept);
 }
 
@@ -165,7 +176,10 @@ bool overlap(const Patch& a, const Patch& b) {
   const auto in_common = [](const auto& x, const auto& y) {
     for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end();) {
       if (*i == *j) return true;
-      if (*i < *j) ++i; else ++j;
+      if (*i < *j)
+        ++i;
+      else
+        ++j;
     }
     return false;
   };
@@ -188,7 +202,8 @@ Result<Model> apply_patches(const Model& model, std::span<const Patch> patches) 
   for (const Patch& patch : patches) graphs.insert(patch.graph);
   for (const int g : graphs) {
     if (g < 0 || static_cast<std::size_t>(g) >= changed.graphs.size())
-      return fail(Error::Kind::internal, fmt::format("a patch names graph {}, but the model has {}", g, changed.graphs.size()));
+      return fail(Error::Kind::internal,
+                  fmt::format("a patch names graph {}, but the model has {}", g, changed.graphs.size()));
     Graph& graph = changed.graphs[static_cast<std::size_t>(g)];
     const std::vector<ValueId> inputs = graph.inputs, outputs = graph.outputs;
     std::vector<double> position(graph.nodes.size(), -1);
@@ -199,16 +214,19 @@ Result<Model> apply_patches(const Model& model, std::span<const Patch> patches) 
     }
     for (const Patch& patch : patches)
       if (patch.graph == g)
-        if (auto done = apply_one(graph, patch, position, removed); !done) return tl::make_unexpected(done.error());
+        if (auto done = apply_one(graph, patch, position, removed); !done)
+          return tl::make_unexpected(done.error());
     std::erase_if(graph.order, [&](NodeId id) { return removed[static_cast<std::size_t>(id)] != 0; });
-    if (!sort_topologically(graph, position)) return fail(Error::Kind::internal, fmt::format("the patches make a cycle in graph {}", g));
+    if (!sort_topologically(graph, position))
+      return fail(Error::Kind::internal, fmt::format("the patches make a cycle in graph {}", g));
     for (ModelSignature& signature : changed.signatures) {
       if (signature.graph != g) continue;
       if (inputs != graph.inputs) follow_interface(signature.inputs, inputs, graph.inputs, graph);
       if (outputs != graph.outputs) follow_interface(signature.outputs, outputs, graph.outputs, graph);
     }
     graph.index();
-    if (auto broken = broken_invariant(graph)) return fail(Error::Kind::internal, "after the patches: " + *broken);
+    if (auto broken = broken_invariant(graph))
+      return fail(Error::Kind::internal, "after the patches: " + *broken);
   }
   return changed;
 }

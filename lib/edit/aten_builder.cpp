@@ -8,14 +8,17 @@ namespace md {
 
 EnumValue aten_scalar_type(DType dtype) {
   // torch._export.serde.schema.ScalarType, as dtype arguments of a .pt2 use it.
-  constexpr std::pair<DType, int> numbers[] = {{DType::u8, 1}, {DType::i8, 2}, {DType::i16, 3}, {DType::i32, 4}, {DType::i64, 5}, {DType::f16, 6}, {DType::f32, 7}, {DType::f64, 8},
-                                               {DType::c32, 9}, {DType::c64, 10}, {DType::c128, 11}, {DType::boolean, 12}, {DType::bf16, 13}};
+  constexpr std::pair<DType, int> numbers[] = {
+      {DType::u8, 1},    {DType::i8, 2},       {DType::i16, 3},  {DType::i32, 4}, {DType::i64, 5},
+      {DType::f16, 6},   {DType::f32, 7},      {DType::f64, 8},  {DType::c32, 9}, {DType::c64, 10},
+      {DType::c128, 11}, {DType::boolean, 12}, {DType::bf16, 13}};
   for (const auto& [known, number] : numbers)
     if (known == dtype) return {number, std::string(name(dtype))};
   return {0, std::string(name(dtype))};
 }
 
-ValueId AtenBuilder::make(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype, Shape shape, std::string hint) {
+ValueId AtenBuilder::make(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype,
+                          Shape shape, std::string hint) {
   if (hint.empty()) {
     hint = op.substr(op.find('.') + 1);
     hint = hint.substr(0, hint.find('.'));
@@ -37,26 +40,36 @@ void AtenBuilder::write(std::string op, std::vector<AtenOperand> operands, Attri
   add_node(std::move(node));
 }
 
-ValueId AtenBuilder::finish(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype, Shape shape) {
-  if (into_ == none_id) return make(std::move(op), std::move(operands), std::move(attrs), dtype, std::move(shape));
+ValueId AtenBuilder::finish(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype,
+                            Shape shape) {
+  if (into_ == none_id)
+    return make(std::move(op), std::move(operands), std::move(attrs), dtype, std::move(shape));
   const ValueId out = into_;
   into_ = none_id;
   write(std::move(op), std::move(operands), std::move(attrs), out);
   return out;
 }
 
-ValueId AtenBuilder::unary(const std::string& op, ValueId x) { return finish(op, {{"self", x}}, {}, dtype(x), shape(x)); }
+ValueId AtenBuilder::unary(const std::string& op, ValueId x) {
+  return finish(op, {{"self", x}}, {}, dtype(x), shape(x));
+}
 
 ValueId AtenBuilder::binary(const std::string& op, ValueId a, ValueId b) {
-  const bool compares = op.starts_with("aten.eq.") || op.starts_with("aten.ne.") || op.starts_with("aten.lt.") || op.starts_with("aten.le.") || op.starts_with("aten.gt.") || op.starts_with("aten.ge.");
-  const DType higher = dtype(a) == DType::boolean || (is_integer(dtype(a)) && is_float(dtype(b))) ? dtype(b) : dtype(a);
-  return finish(op, {{"self", a}, {"other", b}}, {}, compares ? DType::boolean : higher, broadcast_shape(shape(a), shape(b)).value_or(shape(a)));
+  const bool compares = op.starts_with("aten.eq.") || op.starts_with("aten.ne.") ||
+                        op.starts_with("aten.lt.") || op.starts_with("aten.le.") ||
+                        op.starts_with("aten.gt.") || op.starts_with("aten.ge.");
+  const DType higher =
+      dtype(a) == DType::boolean || (is_integer(dtype(a)) && is_float(dtype(b))) ? dtype(b) : dtype(a);
+  return finish(op, {{"self", a}, {"other", b}}, {}, compares ? DType::boolean : higher,
+                broadcast_shape(shape(a), shape(b)).value_or(shape(a)));
 }
 
 ValueId AtenBuilder::scalar(const std::string& op, ValueId x, AttrValue other, std::string argument) {
   Attributes attrs;
   attrs.set(argument, std::move(other));
-  const bool compares = op.starts_with("aten.eq.") || op.starts_with("aten.ne.") || op.starts_with("aten.lt.") || op.starts_with("aten.le.") || op.starts_with("aten.gt.") || op.starts_with("aten.ge.");
+  const bool compares = op.starts_with("aten.eq.") || op.starts_with("aten.ne.") ||
+                        op.starts_with("aten.lt.") || op.starts_with("aten.le.") ||
+                        op.starts_with("aten.gt.") || op.starts_with("aten.ge.");
   return finish(op, {{"self", x}}, std::move(attrs), compares ? DType::boolean : dtype(x), shape(x));
 }
 
@@ -70,7 +83,8 @@ ValueId AtenBuilder::slice(ValueId x, int dim, std::int64_t start, std::int64_t 
   Attributes attrs;
   attrs.set("dim", std::int64_t{dim}), attrs.set("start", start), attrs.set("end", end);
   Shape out = shape(x);
-  out[static_cast<std::size_t>(dim)] = std::max<std::int64_t>(0, std::min(end, out[static_cast<std::size_t>(dim)]) - start);
+  out[static_cast<std::size_t>(dim)] =
+      std::max<std::int64_t>(0, std::min(end, out[static_cast<std::size_t>(dim)]) - start);
   return finish("aten.slice.Tensor", {{"self", x}}, std::move(attrs), dtype(x), std::move(out));
 }
 
@@ -106,17 +120,20 @@ ValueId AtenBuilder::cat(const std::vector<ValueId>& parts, int dim) {
   }
   Attributes attrs;
   attrs.set("dim", std::int64_t{dim});
-  return finish("aten.cat.default", std::move(operands), std::move(attrs), dtype(parts.front()), std::move(out));
+  return finish("aten.cat.default", std::move(operands), std::move(attrs), dtype(parts.front()),
+                std::move(out));
 }
 
 ValueId AtenBuilder::stack(const std::vector<ValueId>& parts, int dim) {
   std::vector<AtenOperand> operands;
-  for (std::size_t i = 0; i < parts.size(); ++i) operands.push_back({"tensors[" + std::to_string(i) + "]", parts[i]});
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    operands.push_back({"tensors[" + std::to_string(i) + "]", parts[i]});
   Shape out = shape(parts.front());
   out.insert(out.begin() + dim, static_cast<std::int64_t>(parts.size()));
   Attributes attrs;
   attrs.set("dim", std::int64_t{dim});
-  return finish("aten.stack.default", std::move(operands), std::move(attrs), dtype(parts.front()), std::move(out));
+  return finish("aten.stack.default", std::move(operands), std::move(attrs), dtype(parts.front()),
+                std::move(out));
 }
 
 ValueId AtenBuilder::transpose(ValueId x, int a, int b) {
@@ -143,13 +160,15 @@ ValueId AtenBuilder::to(ValueId x, DType type) {
 
 ValueId AtenBuilder::arange(std::int64_t count, DType type) {
   Attributes attrs;
-  attrs.set("end", count), attrs.set("dtype", aten_scalar_type(type)), attrs.set("device", std::string("cpu")), attrs.set("pin_memory", false);
+  attrs.set("end", count), attrs.set("dtype", aten_scalar_type(type)),
+      attrs.set("device", std::string("cpu")), attrs.set("pin_memory", false);
   return finish("aten.arange.default", {}, std::move(attrs), type, {count});
 }
 
 ValueId AtenBuilder::matmul(ValueId a, ValueId b) {
   const Shape x = shape(a), y = shape(b);
-  Shape batch = broadcast_shape(Shape(x.begin(), x.end() - 2), Shape(y.begin(), y.end() - 2)).value_or(Shape(x.begin(), x.end() - 2));
+  Shape batch = broadcast_shape(Shape(x.begin(), x.end() - 2), Shape(y.begin(), y.end() - 2))
+                    .value_or(Shape(x.begin(), x.end() - 2));
   batch.push_back(x[x.size() - 2]), batch.push_back(y.back());
   return finish("aten.matmul.default", {{"self", a}, {"other", b}}, {}, dtype(a), std::move(batch));
 }
@@ -166,12 +185,14 @@ void AtenBuilder::bypass(NodeId node, ValueId result, ValueId source) {
   if (!graph().is_output(result)) return replace_uses(result, source);
   const NodeId maker = is_new_value(source) ? none_id : graph().producer(source);
   const auto& gone = patch().removed;
-  const bool takes_over = maker != none_id && !graph().is_output(source) && std::find(gone.begin(), gone.end(), maker) == gone.end();
+  const bool takes_over = maker != none_id && !graph().is_output(source) &&
+                          std::find(gone.begin(), gone.end(), maker) == gone.end();
   if (!takes_over) return write("aten.clone.default", {{"self", source}}, {}, result);
   const auto& outputs = graph().node(maker).outputs;
   NodeChange takes;
   takes.node = maker;
-  takes.outputs.emplace_back(static_cast<int>(std::find(outputs.begin(), outputs.end(), source) - outputs.begin()), result);
+  takes.outputs.emplace_back(
+      static_cast<int>(std::find(outputs.begin(), outputs.end(), source) - outputs.begin()), result);
   change(std::move(takes));
   replace_uses(source, result);
 }

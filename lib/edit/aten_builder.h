@@ -1,4 +1,5 @@
-// Builds patches of aten nodes: named operands, shapes of results worked out, symbolic dimensions carried along.
+// Builds patches of aten nodes: named operands, shapes of results worked out, symbolic dimensions carried
+// along.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -19,14 +20,15 @@ class AtenBuilder : public PatchBuilder {
   using PatchBuilder::PatchBuilder;
 
   /// A node whose result is a new value of this type; returns the value.
-  ValueId make(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype, Shape shape, std::string hint = "");
+  ValueId make(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype, Shape shape,
+               std::string hint = "");
   /// A node that writes `out`, an existing value or one made before.
   void write(std::string op, std::vector<AtenOperand> operands, Attributes attrs, ValueId out);
   /// When set, the next node made by `binary`, `unary`, ... writes this value instead of a new one.
   void result_into(ValueId out) { into_ = out; }
 
-  ValueId unary(const std::string& op, ValueId x);                                    ///< "aten.neg.default": type of x
-  ValueId binary(const std::string& op, ValueId a, ValueId b);                        ///< broadcast, type of the higher operand
+  ValueId unary(const std::string& op, ValueId x);              ///< "aten.neg.default": type of x
+  ValueId binary(const std::string& op, ValueId a, ValueId b);  ///< broadcast, type of the higher operand
   ValueId scalar(const std::string& op, ValueId x, AttrValue other, std::string argument = "other");
   ValueId reshape(ValueId x, Shape shape);
   ValueId slice(ValueId x, int dim, std::int64_t start, std::int64_t end);
@@ -41,8 +43,8 @@ class AtenBuilder : public PatchBuilder {
   ValueId arange(std::int64_t count, DType dtype);
   ValueId matmul(ValueId a, ValueId b);
 
-  /// Removes a node by letting its readers read `source` instead. When the node's result leaves the graph, the maker of
-  /// `source` writes that result itself, or a clone does.
+  /// Removes a node by letting its readers read `source` instead. When the node's result leaves the graph,
+  /// the maker of `source` writes that result itself, or a clone does.
   void bypass(NodeId node, ValueId result, ValueId source);
   /// Every reader of `value` in the graph reads `with` instead, except nodes that the patch removes.
   void replace_uses(ValueId value, ValueId with);
@@ -52,7 +54,8 @@ class AtenBuilder : public PatchBuilder {
   DType dtype(ValueId id) const { return value(id).dtype; }
 
  private:
-  ValueId finish(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype, Shape shape);
+  ValueId finish(std::string op, std::vector<AtenOperand> operands, Attributes attrs, DType dtype,
+                 Shape shape);
   ValueId into_ = none_id;
 };
 

@@ -11,7 +11,8 @@ PatchBuilder::PatchBuilder(const Graph& graph, int graph_index, std::string titl
   patch_.title = std::move(title);
 }
 
-ValueId PatchBuilder::add_value(std::string name, DType dtype, Shape shape, std::optional<Quantization> quantization) {
+ValueId PatchBuilder::add_value(std::string name, DType dtype, Shape shape,
+                                std::optional<Quantization> quantization) {
   Value value;
   value.name = std::move(name);
   value.dtype = dtype;
@@ -21,7 +22,8 @@ ValueId PatchBuilder::add_value(std::string name, DType dtype, Shape shape, std:
   return new_value(patch_.new_values.size() - 1);
 }
 
-ValueId PatchBuilder::add_constant(std::string name, DType dtype, Shape shape, std::vector<std::uint8_t> bytes,
+ValueId PatchBuilder::add_constant(std::string name, DType dtype, Shape shape,
+                                   std::vector<std::uint8_t> bytes,
                                    std::optional<Quantization> quantization) {
   const ValueId id = add_value(std::move(name), dtype, std::move(shape), std::move(quantization));
   patch_.new_values.back().constant = Constant::own(std::move(bytes));
@@ -43,8 +45,8 @@ ValueId PatchBuilder::add_int32(std::string name, std::initializer_list<std::int
   return add_int32(std::move(name), std::span<const std::int64_t>(values.begin(), values.size()));
 }
 
-void PatchBuilder::add_node(std::string op, std::vector<ValueId> inputs, std::vector<ValueId> outputs, Attributes attrs,
-                            int version) {
+void PatchBuilder::add_node(std::string op, std::vector<ValueId> inputs, std::vector<ValueId> outputs,
+                            Attributes attrs, int version) {
   Node node;
   node.op = std::move(op);
   node.inputs = std::move(inputs);

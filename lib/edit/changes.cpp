@@ -213,11 +213,12 @@ Changes list_changes(const Model& original, const Model& edited) {
 
 namespace {
 
-/// Two graphs compared along the data flow, for formats in which ids are not kept: a name or a place in the file belongs to
-/// another id after nodes and values have come and gone.
+/// Two graphs compared along the data flow, for formats in which ids are not kept: a name or a place in the
+/// file belongs to another id after nodes and values have come and gone.
 class FlowComparison {
  public:
-  FlowComparison(const Graph& meant, const Graph& found, bool all_bytes) : meant_(meant), found_(found), all_bytes_(all_bytes) {}
+  FlowComparison(const Graph& meant, const Graph& found, bool all_bytes)
+      : meant_(meant), found_(found), all_bytes_(all_bytes) {}
 
   std::optional<std::string> run() {
     if (auto why = pair_lists(meant_.inputs, found_.inputs)) return "inputs: " + *why;
@@ -228,9 +229,11 @@ class FlowComparison {
       return nodes;
     };
     const auto a = computing(meant_), b = computing(found_);
-    if (a.size() != b.size() || meant_.order.size() != found_.order.size()) return fmt::format("has {} operators, expected {}", found_.order.size(), meant_.order.size());
+    if (a.size() != b.size() || meant_.order.size() != found_.order.size())
+      return fmt::format("has {} operators, expected {}", found_.order.size(), meant_.order.size());
     for (std::size_t i = 0; i < a.size(); ++i)
-      if (auto why = pair_nodes(meant_.node(a[i]), found_.node(b[i]))) return fmt::format("operator {} ({}) {}", i, meant_.node(a[i]).op, *why);
+      if (auto why = pair_nodes(meant_.node(a[i]), found_.node(b[i])))
+        return fmt::format("operator {} ({}) {}", i, meant_.node(a[i]).op, *why);
     if (auto why = pair_lists(meant_.outputs, found_.outputs)) return "outputs: " + *why;
     return std::nullopt;
   }
@@ -244,12 +247,15 @@ class FlowComparison {
     for (const auto& [key, value] : meant.attrs) {
       if (key.starts_with('#')) continue;  // metadata
       const AttrValue* other = found.attrs.find(key);
-      if (!other || (!same_attribute(value, *other) && !std::holds_alternative<std::vector<std::string>>(value))) return fmt::format("has another {}", key);
+      if (!other ||
+          (!same_attribute(value, *other) && !std::holds_alternative<std::vector<std::string>>(value)))
+        return fmt::format("has another {}", key);
     }
     return std::nullopt;
   }
 
-  std::optional<std::string> pair_lists(const std::vector<ValueId>& meant, const std::vector<ValueId>& found) {
+  std::optional<std::string> pair_lists(const std::vector<ValueId>& meant,
+                                        const std::vector<ValueId>& found) {
     if (meant.size() != found.size()) return fmt::format("{} instead of {}", found.size(), meant.size());
     for (std::size_t i = 0; i < meant.size(); ++i)
       if (auto why = pair(meant[i], found[i])) return fmt::format("number {}: {}", i, *why);
@@ -262,13 +268,18 @@ class FlowComparison {
     const auto [it, fresh] = partner_.emplace(a, b);
     if (!fresh) return it->second == b ? std::nullopt : std::optional<std::string>("another value");
     const Value &meant = meant_.value(a), &found = found_.value(b);
-    if (meant.origin != none_id && meant.name != found.name) return fmt::format("\"{}\" instead of \"{}\"", found.name, meant.name);
-    if (meant.dtype != found.dtype || meant.shape != found.shape) return fmt::format("\"{}\" has another type", found.name);
-    if (meant.is_constant() != found.is_constant()) return fmt::format("\"{}\" {}", found.name, found.is_constant() ? "became a constant" : "lost its constant");
+    if (meant.origin != none_id && meant.name != found.name)
+      return fmt::format("\"{}\" instead of \"{}\"", found.name, meant.name);
+    if (meant.dtype != found.dtype || meant.shape != found.shape)
+      return fmt::format("\"{}\" has another type", found.name);
+    if (meant.is_constant() != found.is_constant())
+      return fmt::format("\"{}\" {}", found.name,
+                         found.is_constant() ? "became a constant" : "lost its constant");
     if (!meant.constant) return std::nullopt;
     const Bytes x = meant.constant->bytes, y = found.constant->bytes;
     const bool compared = meant.origin == none_id || all_bytes_ || x.size() <= small_constant;
-    if (x.size() != y.size() || (compared && !same_bytes(x, y))) return fmt::format("\"{}\" holds other bytes", found.name);
+    if (x.size() != y.size() || (compared && !same_bytes(x, y)))
+      return fmt::format("\"{}\" holds other bytes", found.name);
     return std::nullopt;
   }
 
@@ -284,10 +295,13 @@ std::optional<std::string> same_structure(const Model& edited, const Model& reop
     return fmt::format("the written file has {} graphs, expected {}", reopened.graphs.size(),
                        edited.graphs.size());
   for (std::size_t g = 0; g < edited.graphs.size(); ++g)
-    if (auto why = edited.format == Format::pt2 ? FlowComparison(edited.graphs[g], reopened.graphs[g], all_bytes).run() : graph_difference(edited.graphs[g], reopened.graphs[g], all_bytes))
+    if (auto why = edited.format == Format::pt2
+                       ? FlowComparison(edited.graphs[g], reopened.graphs[g], all_bytes).run()
+                       : graph_difference(edited.graphs[g], reopened.graphs[g], all_bytes))
       return fmt::format("graph {} {}", g, *why);
   if (edited.format == Format::pt2) return std::nullopt;
-  if (!same_signatures(edited.signatures, reopened.signatures)) return "the written file has other signatures";
+  if (!same_signatures(edited.signatures, reopened.signatures))
+    return "the written file has other signatures";
   return std::nullopt;
 }
 

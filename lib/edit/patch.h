@@ -1,5 +1,6 @@
-// A Patch is what a rule proposes: a value, not an action. It is written against one graph and names existing values
-// and nodes by their ids; values that it adds are named by ids of -2 and below (new_value(0) = -2, new_value(1) = -3).
+// A Patch is what a rule proposes: a value, not an action. It is written against one graph and names existing
+// values and nodes by their ids; values that it adds are named by ids of -2 and below (new_value(0) = -2,
+// new_value(1) = -3).
 #pragma once
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 
 namespace md {
 
-inline constexpr ValueId new_value(std::size_t i) { return static_cast<ValueId>(-2 - static_cast<std::int64_t>(i)); }
+inline constexpr ValueId new_value(std::size_t i) {
+  return static_cast<ValueId>(-2 - static_cast<std::int64_t>(i));
+}
 inline constexpr bool is_new_value(ValueId id) { return id <= -2; }
 inline constexpr std::size_t new_value_index(ValueId id) { return static_cast<std::size_t>(-2 - id); }
 
@@ -40,17 +43,17 @@ struct ValueChange {
 
 struct Patch {
   int graph = 0;
-  std::string title;                    ///< shown to people: "RELU then MINIMUM"
+  std::string title;  ///< shown to people: "RELU then MINIMUM"
   std::vector<Value> new_values;
-  std::vector<Node> new_nodes;          ///< read and write existing values or new ones; any order
+  std::vector<Node> new_nodes;  ///< read and write existing values or new ones; any order
   std::vector<NodeId> removed;
   std::vector<Rewire> rewires;
   std::vector<NodeChange> node_changes;
   std::vector<ValueChange> value_changes;
   std::optional<std::vector<ValueId>> graph_inputs, graph_outputs;  ///< set only when the interface changes
   bool empty() const {
-    return new_nodes.empty() && removed.empty() && rewires.empty() && node_changes.empty() && value_changes.empty() &&
-           !graph_inputs && !graph_outputs;
+    return new_nodes.empty() && removed.empty() && rewires.empty() && node_changes.empty() &&
+           value_changes.empty() && !graph_inputs && !graph_outputs;
   }
 };
 

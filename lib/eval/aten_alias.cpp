@@ -10,12 +10,14 @@
 namespace md {
 namespace {
 
-/// What the value shares memory with: the operand of a view or of an in-place node; none_id when it has its own.
+/// What the value shares memory with: the operand of a view or of an in-place node; none_id when it has its
+/// own.
 ValueId shares_with(const Graph& graph, ValueId v) {
   const NodeId maker = graph.producer(v);
   if (maker == none_id) return none_id;
   const Node& node = graph.node(maker);
-  const bool shares = (aten_in_place(node.op) || aten_view(node.op)) && node.outputs.size() == 1 && !node.inputs.empty();
+  const bool shares =
+      (aten_in_place(node.op) || aten_view(node.op)) && node.outputs.size() == 1 && !node.inputs.empty();
   return shares ? node.inputs[0] : none_id;
 }
 
@@ -25,7 +27,8 @@ ValueId root_of(const Graph& graph, ValueId v) {
 }
 
 /// Positions in the root of every element of `v`.
-Result<Tensor> positions(const Graph& graph, ValueId v, ValueId root, const Shape& root_shape, const ViewRunner& run_view) {
+Result<Tensor> positions(const Graph& graph, ValueId v, ValueId root, const Shape& root_shape,
+                         const ViewRunner& run_view) {
   std::vector<NodeId> chain;
   for (ValueId at = v; at != root; at = graph.node(graph.producer(at)).inputs[0])
     if (aten_view(graph.node(graph.producer(at)).op)) chain.push_back(graph.producer(at));
@@ -48,7 +51,8 @@ bool writes_in_place(const Graph& graph, std::span<const NodeId> nodes) {
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return aten_in_place(graph.node(id).op); });
 }
 
-Status share_write(const Graph& graph, NodeId id, const Tensor& written, TensorMap& tensors, const ViewRunner& run_view, const std::function<Result<Tensor>(ValueId)>& load) {
+Status share_write(const Graph& graph, NodeId id, const Tensor& written, TensorMap& tensors,
+                   const ViewRunner& run_view, const std::function<Result<Tensor>(ValueId)>& load) {
   const Node& node = graph.node(id);
   const ValueId self = node.inputs[0], root = root_of(graph, self);
   if (!tensors.count(root)) {
@@ -59,11 +63,14 @@ Status share_write(const Graph& graph, NodeId id, const Tensor& written, TensorM
   const Tensor before = tensors.at(root);
   const auto map = positions(graph, self, root, before.shape, run_view);
   if (!map) return tl::make_unexpected(map.error());
-  if (map->size() != written.size() || before.element_bytes() != written.element_bytes()) return input_error(fmt::format("{} (node {}): writes a tensor of another size or type", node.op, id));
+  if (map->size() != written.size() || before.element_bytes() != written.element_bytes())
+    return input_error(fmt::format("{} (node {}): writes a tensor of another size or type", node.op, id));
   Tensor after = Tensor::make(before.dtype, before.shape, before.store() == Store::f64);
   const std::size_t width = before.element_bytes();
   std::memcpy(after.mutable_raw(), before.raw(), before.bytes());
-  for (std::size_t i = 0; i < written.size(); ++i) std::memcpy(after.mutable_raw() + static_cast<std::size_t>(map->integer(i)) * width, written.raw() + i * width, width);
+  for (std::size_t i = 0; i < written.size(); ++i)
+    std::memcpy(after.mutable_raw() + static_cast<std::size_t>(map->integer(i)) * width,
+                written.raw() + i * width, width);
   after.quantization = before.quantization;
   tensors[root] = after;
   for (auto& [value, tensor] : tensors) {
@@ -72,7 +79,9 @@ Status share_write(const Graph& graph, NodeId id, const Tensor& written, TensorM
     if (!view) return tl::make_unexpected(view.error());
     if (view->size() != tensor.size()) continue;
     Tensor fresh = Tensor::make(tensor.dtype, tensor.shape, tensor.store() == Store::f64);
-    for (std::size_t i = 0; i < tensor.size(); ++i) std::memcpy(fresh.mutable_raw() + i * width, after.raw() + static_cast<std::size_t>(view->integer(i)) * width, width);
+    for (std::size_t i = 0; i < tensor.size(); ++i)
+      std::memcpy(fresh.mutable_raw() + i * width,
+                  after.raw() + static_cast<std::size_t>(view->integer(i)) * width, width);
     tensor = std::move(fresh);
   }
   return {};

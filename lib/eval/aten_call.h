@@ -32,7 +32,8 @@ class AtenCall {
   Status give(Shape shape, const std::vector<double>& numbers, std::size_t i = 0) const;
   Status give_integers(Shape shape, const std::vector<std::int64_t>& numbers, std::size_t i = 0) const;
   /// Output i: element k is element from[k] of `source`; -1 gives zero.
-  Status move(const Tensor& source, Shape shape, const std::vector<std::int64_t>& from, std::size_t i = 0) const;
+  Status move(const Tensor& source, Shape shape, const std::vector<std::int64_t>& from,
+              std::size_t i = 0) const;
 };
 
 /// numpy's rule for any number of shapes; nullopt when they do not fit.
@@ -54,7 +55,8 @@ void for_each_index(const Shape& shape, F&& f) {
   }
 }
 
-/// Operators that take complex values too: '+', '-', '*', '/' and negation '-', magnitude '|', exponential 'e', square '2'.
+/// Operators that take complex values too: '+', '-', '*', '/' and negation '-', magnitude '|', exponential
+/// 'e', square '2'.
 Status aten_complex_binary(KernelCall& call, char op);
 Status aten_complex_unary(KernelCall& call, char op);
 

@@ -1,4 +1,5 @@
-// Kernels of complex aten operators and Fourier transforms, by their definitions: sums of exponentials, no fast transform.
+// Kernels of complex aten operators and Fourier transforms, by their definitions: sums of exponentials, no
+// fast transform.
 #include <complex>
 #include <numbers>
 
@@ -14,7 +15,8 @@ std::vector<Z> complex_numbers(const Tensor& t) {
   const auto numbers = t.numbers();
   std::vector<Z> out;
   const auto lanes = static_cast<std::size_t>(t.lanes());
-  for (std::size_t i = 0; i < t.size(); ++i) out.emplace_back(numbers[i * lanes], lanes == 2 ? numbers[i * lanes + 1] : 0.0);
+  for (std::size_t i = 0; i < t.size(); ++i)
+    out.emplace_back(numbers[i * lanes], lanes == 2 ? numbers[i * lanes + 1] : 0.0);
   return out;
 }
 
@@ -55,7 +57,8 @@ Status pairwise(KernelCall& call, std::string_view first, std::string_view secon
   const auto pa = broadcast_positions(a->shape, *shape), pb = broadcast_positions(b->shape, *shape);
   const auto x = complex_numbers(*a), y = complex_numbers(*b);
   std::vector<Z> out;
-  for (std::size_t k = 0; k < pa.size(); ++k) out.push_back(f(x[static_cast<std::size_t>(pa[k])], y[static_cast<std::size_t>(pb[k])]));
+  for (std::size_t k = 0; k < pa.size(); ++k)
+    out.push_back(f(x[static_cast<std::size_t>(pa[k])], y[static_cast<std::size_t>(pb[k])]));
   return give(c, *shape, out);
 }
 
@@ -68,20 +71,35 @@ Status each(KernelCall& call, F&& f) {
   return give(c, call.in(0).shape, values);
 }
 
-/// Written out: std::complex's own product treats infinities by C's annex G. In float arithmetic each product is rounded,
-/// as torch's kernels do.
+/// Written out: std::complex's own product treats infinities by C's annex G. In float arithmetic each product
+/// is rounded, as torch's kernels do.
 Z times_rounded(Z a, Z b) {
   const auto f = [](double v) { return static_cast<double>(static_cast<float>(v)); };
   return {f(a.real() * b.real()) - f(a.imag() * b.imag()), f(a.real() * b.imag()) + f(a.imag() * b.real())};
 }
-Z times(Z a, Z b) { return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()}; }
+Z times(Z a, Z b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
 
-Status complex(KernelCall& call) { return pairwise(call, "real", "imag", [](Z a, Z b) { return Z(a.real(), b.real()); }); }
-Status polar(KernelCall& call) { return pairwise(call, "abs", "angle", [](Z a, Z b) { return Z(a.real() * std::cos(b.real()), a.real() * std::sin(b.real())); }); }
-Status real(KernelCall& call) { return each(call, [](Z z) { return Z(z.real(), 0); }); }
-Status imag(KernelCall& call) { return each(call, [](Z z) { return Z(z.imag(), 0); }); }
-Status conj(KernelCall& call) { return each(call, [](Z z) { return std::conj(z); }); }
-Status angle(KernelCall& call) { return each(call, [](Z z) { return Z(std::atan2(z.imag(), z.real()), 0); }); }
+Status complex(KernelCall& call) {
+  return pairwise(call, "real", "imag", [](Z a, Z b) { return Z(a.real(), b.real()); });
+}
+Status polar(KernelCall& call) {
+  return pairwise(call, "abs", "angle",
+                  [](Z a, Z b) { return Z(a.real() * std::cos(b.real()), a.real() * std::sin(b.real())); });
+}
+Status real(KernelCall& call) {
+  return each(call, [](Z z) { return Z(z.real(), 0); });
+}
+Status imag(KernelCall& call) {
+  return each(call, [](Z z) { return Z(z.imag(), 0); });
+}
+Status conj(KernelCall& call) {
+  return each(call, [](Z z) { return std::conj(z); });
+}
+Status angle(KernelCall& call) {
+  return each(call, [](Z z) { return Z(std::atan2(z.imag(), z.real()), 0); });
+}
 
 /// exp(sign 2 pi i k / n), with the symmetries of the circle exact: angles that cancel in theory cancel here.
 Z root_of_unity(std::int64_t k, std::int64_t n, int sign) {
@@ -89,7 +107,8 @@ Z root_of_unity(std::int64_t k, std::int64_t n, int sign) {
   const std::int64_t quarter = at / n;
   at -= quarter * n;
   const bool past_half = 2 * at > n;
-  const double angle = std::numbers::pi / 2 * static_cast<double>(past_half ? n - at : at) / static_cast<double>(n);
+  const double angle =
+      std::numbers::pi / 2 * static_cast<double>(past_half ? n - at : at) / static_cast<double>(n);
   double c = std::cos(angle), s = std::sin(angle);
   if (past_half) std::swap(c, s);
   if (at == 0) c = 1, s = 0;
@@ -111,7 +130,9 @@ std::vector<Z> transform(const std::vector<Z>& x, Shape& shape, std::size_t dim,
   for (std::int64_t i = 0; i < t.n; ++i) {
     Z root = root_of_unity(i, t.n, t.sign);
     // Float transforms hold their factors as floats.
-    if (!t.wide) root = {static_cast<double>(static_cast<float>(root.real())), static_cast<double>(static_cast<float>(root.imag()))};
+    if (!t.wide)
+      root = {static_cast<double>(static_cast<float>(root.real())),
+              static_cast<double>(static_cast<float>(root.imag()))};
     roots.push_back(root);
   }
   const auto in_strides = strides_of(shape);
@@ -176,7 +197,8 @@ Status fft_several(KernelCall& call) {
   if (!dims || dims->empty()) return c.bad("no axes");
   std::vector<Z> x = complex_numbers(call.in(0));
   std::vector<std::int64_t> order = *dims;
-  const bool r2c = base == "aten._fft_r2c" && call.attrs().flag("onesided", true), c2r = base == "aten._fft_c2r";
+  const bool r2c = base == "aten._fft_r2c" && call.attrs().flag("onesided", true),
+             c2r = base == "aten._fft_c2r";
   if (!c2r) std::reverse(order.begin(), order.end());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::int64_t dim = order[i] < 0 ? order[i] + static_cast<std::int64_t>(shape.size()) : order[i];
@@ -189,7 +211,9 @@ Status fft_several(KernelCall& call) {
     t.outputs = r2c && i == 0 ? t.n / 2 + 1 : t.n;
     t.sign = c2r || !call.attrs().flag("forward", true) ? 1 : -1, t.half_input = halves;
     const std::int64_t normalization = call.attrs().integer("normalization");
-    t.scale = normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(static_cast<double>(t.n)) : 1 / static_cast<double>(t.n);
+    t.scale = normalization == 0   ? 1
+              : normalization == 1 ? 1 / std::sqrt(static_cast<double>(t.n))
+                                   : 1 / static_cast<double>(t.n);
     x = transform(x, shape, static_cast<std::size_t>(dim), t);
   }
   return give(c, shape, x);
@@ -201,7 +225,8 @@ std::optional<std::vector<double>> window_of(const AtenCall& c, std::int64_t n) 
   std::vector<double> window(static_cast<std::size_t>(n), 0);
   const Tensor* given = c.operand("window");
   if (given && given->size() != static_cast<std::size_t>(length)) return std::nullopt;
-  for (std::int64_t i = 0; i < length; ++i) window[static_cast<std::size_t>(left + i)] = given ? given->number(static_cast<std::size_t>(i)) : 1;
+  for (std::int64_t i = 0; i < length; ++i)
+    window[static_cast<std::size_t>(left + i)] = given ? given->number(static_cast<std::size_t>(i)) : 1;
   return window;
 }
 
@@ -210,8 +235,10 @@ Status stft(KernelCall& call) {
   const Tensor* x = c.operand("self");
   const std::int64_t n = call.attrs().integer("n_fft"), hop = call.attrs().integer("hop_length", n / 4);
   const auto window = window_of(c, n);
-  if (!x || !window || hop <= 0 || x->rank() < 1 || x->rank() > 2 || x->lanes() != 1) return c.bad("operands that do not fit");
-  const std::int64_t batch = x->rank() == 2 ? x->shape[0] : 1, samples = x->shape.back(), frames = 1 + (samples - n) / hop;
+  if (!x || !window || hop <= 0 || x->rank() < 1 || x->rank() > 2 || x->lanes() != 1)
+    return c.bad("operands that do not fit");
+  const std::int64_t batch = x->rank() == 2 ? x->shape[0] : 1, samples = x->shape.back(),
+                     frames = 1 + (samples - n) / hop;
   if (samples < n) return c.bad("a signal shorter than one frame");
   const std::int64_t bins = call.attrs().flag("onesided", true) ? n / 2 + 1 : n;
   const auto numbers = x->numbers();
@@ -219,11 +246,17 @@ Status stft(KernelCall& call) {
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t f = 0; f < frames; ++f) {
       std::vector<Z> frame;
-      for (std::int64_t m = 0; m < n; ++m) frame.emplace_back(numbers[static_cast<std::size_t>(b * samples + f * hop + m)] * (*window)[static_cast<std::size_t>(m)], 0);
+      for (std::int64_t m = 0; m < n; ++m)
+        frame.emplace_back(numbers[static_cast<std::size_t>(b * samples + f * hop + m)] *
+                               (*window)[static_cast<std::size_t>(m)],
+                           0);
       Shape shape{n};
-      Axis t{n, bins, -1, call.attrs().flag("normalized") ? 1 / std::sqrt(static_cast<double>(n)) : 1, false, call.wide()};
+      Axis t{n,     bins,
+             -1,    call.attrs().flag("normalized") ? 1 / std::sqrt(static_cast<double>(n)) : 1,
+             false, call.wide()};
       const auto spectrum = transform(frame, shape, 0, t);
-      for (std::int64_t k = 0; k < bins; ++k) out[static_cast<std::size_t>((b * bins + k) * frames + f)] = spectrum[static_cast<std::size_t>(k)];
+      for (std::int64_t k = 0; k < bins; ++k)
+        out[static_cast<std::size_t>((b * bins + k) * frames + f)] = spectrum[static_cast<std::size_t>(k)];
     }
   Shape shape = x->rank() == 2 ? Shape{batch, bins, frames} : Shape{bins, frames};
   if (call.attrs().flag("return_complex", true)) return give(c, shape, out);
@@ -238,12 +271,15 @@ Status istft(KernelCall& call) {
   const Tensor* z = c.operand("self");
   const std::int64_t n = call.attrs().integer("n_fft"), hop = call.attrs().integer("hop_length", n / 4);
   const auto window = window_of(c, n);
-  if (!z || !window || hop <= 0 || z->rank() < 2 || z->rank() > 3 || z->lanes() != 2) return c.bad("operands that do not fit");
-  const std::int64_t batch = z->rank() == 3 ? z->shape[0] : 1, bins = z->shape[z->shape.size() - 2], frames = z->shape.back(), total = n + hop * (frames - 1);
+  if (!z || !window || hop <= 0 || z->rank() < 2 || z->rank() > 3 || z->lanes() != 2)
+    return c.bad("operands that do not fit");
+  const std::int64_t batch = z->rank() == 3 ? z->shape[0] : 1, bins = z->shape[z->shape.size() - 2],
+                     frames = z->shape.back(), total = n + hop * (frames - 1);
   if (bins != n / 2 + 1 || frames < 1) return c.bad("a spectrum that does not fit");
   const auto values = complex_numbers(*z);
   const std::int64_t start = call.attrs().flag("center", true) ? n / 2 : 0;
-  const bool has_length = call.attrs().find("length") && !std::holds_alternative<std::monostate>(*call.attrs().find("length"));
+  const bool has_length =
+      call.attrs().find("length") && !std::holds_alternative<std::monostate>(*call.attrs().find("length"));
   const std::int64_t end = has_length ? start + call.attrs().integer("length") : total - start;
   if (end > total || end <= start) return c.bad("a length outside the frames");
   std::vector<double> out;
@@ -251,9 +287,16 @@ Status istft(KernelCall& call) {
     std::vector<double> sum(static_cast<std::size_t>(total), 0), weight(static_cast<std::size_t>(total), 0);
     for (std::int64_t f = 0; f < frames; ++f) {
       std::vector<Z> spectrum;
-      for (std::int64_t k = 0; k < bins; ++k) spectrum.push_back(values[static_cast<std::size_t>((b * bins + k) * frames + f)]);
+      for (std::int64_t k = 0; k < bins; ++k)
+        spectrum.push_back(values[static_cast<std::size_t>((b * bins + k) * frames + f)]);
       Shape shape{bins};
-      Axis t{n, n, 1, call.attrs().flag("normalized") ? 1 / std::sqrt(static_cast<double>(n)) : 1 / static_cast<double>(n), true, call.wide()};
+      Axis t{
+          n,
+          n,
+          1,
+          call.attrs().flag("normalized") ? 1 / std::sqrt(static_cast<double>(n)) : 1 / static_cast<double>(n),
+          true,
+          call.wide()};
       const auto frame = transform(spectrum, shape, 0, t);
       for (std::int64_t m = 0; m < n; ++m) {
         const double w = (*window)[static_cast<std::size_t>(m)];
@@ -261,16 +304,33 @@ Status istft(KernelCall& call) {
         weight[static_cast<std::size_t>(f * hop + m)] += w * w;
       }
     }
-    for (std::int64_t i = start; i < end; ++i) out.push_back(sum[static_cast<std::size_t>(i)] / weight[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = start; i < end; ++i)
+      out.push_back(sum[static_cast<std::size_t>(i)] / weight[static_cast<std::size_t>(i)]);
   }
   return c.give(z->rank() == 3 ? Shape{batch, end - start} : Shape{end - start}, out);
 }
 
 constexpr KernelEntry entries[] = {
-    {"aten.view_as_complex.default", view_as_complex}, {"aten.view_as_real.default", view_as_real}, {"aten.complex.default", complex}, {"aten.polar.default", polar}, {"aten.real.default", real}, {"aten.imag.default", imag}, {"aten.angle.default", angle},
-    {"aten.conj.default", conj}, {"aten._conj.default", conj}, {"aten.conj_physical.default", conj}, {"aten._conj_physical.default", conj},
-    {"aten.fft_rfft.default", fft_one}, {"aten.fft_irfft.default", fft_one}, {"aten.fft_fft.default", fft_one}, {"aten.fft_ifft.default", fft_one},
-    {"aten._fft_r2c.default", fft_several}, {"aten._fft_c2c.default", fft_several}, {"aten._fft_c2r.default", fft_several}, {"aten.stft.default", stft}, {"aten.istft.default", istft},
+    {"aten.view_as_complex.default", view_as_complex},
+    {"aten.view_as_real.default", view_as_real},
+    {"aten.complex.default", complex},
+    {"aten.polar.default", polar},
+    {"aten.real.default", real},
+    {"aten.imag.default", imag},
+    {"aten.angle.default", angle},
+    {"aten.conj.default", conj},
+    {"aten._conj.default", conj},
+    {"aten.conj_physical.default", conj},
+    {"aten._conj_physical.default", conj},
+    {"aten.fft_rfft.default", fft_one},
+    {"aten.fft_irfft.default", fft_one},
+    {"aten.fft_fft.default", fft_one},
+    {"aten.fft_ifft.default", fft_one},
+    {"aten._fft_r2c.default", fft_several},
+    {"aten._fft_c2c.default", fft_several},
+    {"aten._fft_c2r.default", fft_several},
+    {"aten.stft.default", stft},
+    {"aten.istft.default", istft},
 };
 
 }  // namespace
@@ -290,7 +350,12 @@ Status aten_complex_binary(KernelCall& call, char op) {
 }
 
 Status aten_complex_unary(KernelCall& call, char op) {
-  return each(call, [op](Z z) { return op == '-' ? -z : op == '|' ? Z(std::sqrt(z.real() * z.real() + z.imag() * z.imag()), 0) : op == '2' ? times(z, z) : Z(std::exp(z.real()) * std::cos(z.imag()), std::exp(z.real()) * std::sin(z.imag())); });
+  return each(call, [op](Z z) {
+    return op == '-'   ? -z
+           : op == '|' ? Z(std::sqrt(z.real() * z.real() + z.imag() * z.imag()), 0)
+           : op == '2' ? times(z, z)
+                       : Z(std::exp(z.real()) * std::cos(z.imag()), std::exp(z.real()) * std::sin(z.imag()));
+  });
 }
 
 }  // namespace md

@@ -16,12 +16,15 @@ Status matrix_product(const AtenCall& c, const Tensor& left, const Tensor& right
   if (column) b.push_back(1);
   const auto m = a[a.size() - 2], k = a.back(), n = b.back();
   const auto batch = aten_broadcast({Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2)});
-  if (!batch || b[b.size() - 2] != k) return c.bad(fmt::format("{} times {}", shape_text(left.shape), shape_text(right.shape)));
-  const auto pa = broadcast_positions(Shape(a.begin(), a.end() - 2), *batch), pb = broadcast_positions(Shape(b.begin(), b.end() - 2), *batch);
+  if (!batch || b[b.size() - 2] != k)
+    return c.bad(fmt::format("{} times {}", shape_text(left.shape), shape_text(right.shape)));
+  const auto pa = broadcast_positions(Shape(a.begin(), a.end() - 2), *batch),
+             pb = broadcast_positions(Shape(b.begin(), b.end() - 2), *batch);
   const auto x = left.numbers(), y = right.numbers(), z = bias ? bias->numbers() : std::vector<double>{};
   std::vector<double> out(pa.size() * static_cast<std::size_t>(m * n));
   if (left.lanes() != 1) return c.call.unsupported("on complex values");
-  const auto M = static_cast<std::size_t>(m), K = static_cast<std::size_t>(k), N = static_cast<std::size_t>(n);
+  const auto M = static_cast<std::size_t>(m), K = static_cast<std::size_t>(k),
+             N = static_cast<std::size_t>(n);
   for (std::size_t p = 0; p < pa.size(); ++p) {
     const double* xa = x.data() + static_cast<std::size_t>(pa[p]) * M * K;
     const double* yb = y.data() + static_cast<std::size_t>(pb[p]) * K * N;
@@ -58,10 +61,12 @@ Status linear(KernelCall& call) {
   return matrix_product(c, *x, transposed, bias);
 }
 
-std::vector<std::int64_t> per_axis(const Attributes& attrs, std::string_view name, std::size_t axes, std::int64_t otherwise) {
+std::vector<std::int64_t> per_axis(const Attributes& attrs, std::string_view name, std::size_t axes,
+                                   std::int64_t otherwise) {
   std::vector<std::int64_t> out(axes, otherwise);
   if (const auto* list = attrs.integers(name)) {
-    for (std::size_t i = 0; i < axes && !list->empty(); ++i) out[i] = (*list)[list->size() == 1 ? 0 : std::min(i, list->size() - 1)];
+    for (std::size_t i = 0; i < axes && !list->empty(); ++i)
+      out[i] = (*list)[list->size() == 1 ? 0 : std::min(i, list->size() - 1)];
   } else if (const AttrValue* one = attrs.find(name); one && std::holds_alternative<std::int64_t>(*one)) {
     out.assign(axes, std::get<std::int64_t>(*one));
   }
@@ -73,15 +78,24 @@ Status convolution(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("input"), *w = c.operand("weight"), *bias = c.operand("bias");
   const bool transposed = aten_base(call.node.op) == "aten.conv_transpose1d";
-  if (!x || !w || x->rank() != w->rank() || x->rank() < 3 || (call.attrs().find("padding") && std::holds_alternative<std::string>(*call.attrs().find("padding")))) return call.unsupported("with these operands");
+  if (!x || !w || x->rank() != w->rank() || x->rank() < 3 ||
+      (call.attrs().find("padding") && std::holds_alternative<std::string>(*call.attrs().find("padding"))))
+    return call.unsupported("with these operands");
   const std::size_t axes = static_cast<std::size_t>(x->rank()) - 2;
-  const auto stride = per_axis(call.attrs(), "stride", axes, 1), padding = per_axis(call.attrs(), "padding", axes, 0), dilation = per_axis(call.attrs(), "dilation", axes, 1), extra = per_axis(call.attrs(), "output_padding", axes, 0);
-  const std::int64_t groups = call.attrs().integer("groups", 1), in_channels = x->shape[1], out_channels = transposed ? w->shape[1] * groups : w->shape[0];
-  if (groups < 1 || in_channels % groups || out_channels % groups || (transposed ? w->shape[0] != in_channels : w->shape[1] != in_channels / groups)) return c.bad("channels that do not fit");
+  const auto stride = per_axis(call.attrs(), "stride", axes, 1),
+             padding = per_axis(call.attrs(), "padding", axes, 0),
+             dilation = per_axis(call.attrs(), "dilation", axes, 1),
+             extra = per_axis(call.attrs(), "output_padding", axes, 0);
+  const std::int64_t groups = call.attrs().integer("groups", 1), in_channels = x->shape[1],
+                     out_channels = transposed ? w->shape[1] * groups : w->shape[0];
+  if (groups < 1 || in_channels % groups || out_channels % groups ||
+      (transposed ? w->shape[0] != in_channels : w->shape[1] != in_channels / groups))
+    return c.bad("channels that do not fit");
   Shape out{x->shape[0], out_channels}, kernel(w->shape.begin() + 2, w->shape.end());
   for (std::size_t d = 0; d < axes; ++d) {
     const std::int64_t reach = dilation[d] * (kernel[d] - 1) + 1, size = x->shape[d + 2];
-    const std::int64_t length = transposed ? (size - 1) * stride[d] - 2 * padding[d] + reach + extra[d] : (size + 2 * padding[d] - reach) / stride[d] + 1;
+    const std::int64_t length = transposed ? (size - 1) * stride[d] - 2 * padding[d] + reach + extra[d]
+                                           : (size + 2 * padding[d] - reach) / stride[d] + 1;
     if (length <= 0 || stride[d] < 1) return c.bad("an empty result");
     out.push_back(length);
   }
@@ -95,23 +109,31 @@ Status convolution(KernelCall& call) {
     for_each_index(kernel, [&](const std::vector<std::int64_t>& k) {
       std::int64_t other = 0;
       for (std::size_t d = 0; d < axes; ++d) {
-        const std::int64_t place = transposed ? at[d + 2] * stride[d] - padding[d] + k[d] * dilation[d] : at[d + 2] * stride[d] - padding[d] + k[d] * dilation[d];
+        const std::int64_t place = transposed ? at[d + 2] * stride[d] - padding[d] + k[d] * dilation[d]
+                                              : at[d + 2] * stride[d] - padding[d] + k[d] * dilation[d];
         if (place < 0 || place >= (transposed ? out[d + 2] : x->shape[d + 2])) return;
         other += place * (transposed ? o_strides[d + 2] : x_strides[d + 2]);
       }
       std::int64_t k_at = 0, here = 0;
-      for (std::size_t d = 0; d < axes; ++d) k_at += k[d] * w_strides[d + 2], here += at[d + 2] * (transposed ? x_strides[d + 2] : o_strides[d + 2]);
+      for (std::size_t d = 0; d < axes; ++d)
+        k_at += k[d] * w_strides[d + 2],
+            here += at[d + 2] * (transposed ? x_strides[d + 2] : o_strides[d + 2]);
       const std::int64_t channel = at[1], g = channel / (transposed ? in_per : out_per);
       for (std::int64_t i = 0; i < (transposed ? out_per : in_per); ++i) {
-        const std::int64_t ci = transposed ? channel : g * in_per + i, co = transposed ? g * out_per + i : channel;
-        const std::int64_t xi = at[0] * x_strides[0] + ci * x_strides[1] + (transposed ? here : other), oi = at[0] * o_strides[0] + co * o_strides[1] + (transposed ? other : here);
-        const std::int64_t wi = (transposed ? ci * w_strides[0] + i * w_strides[1] : co * w_strides[0] + i * w_strides[1]) + k_at;
-        result[static_cast<std::size_t>(oi)] += xs[static_cast<std::size_t>(xi)] * ws[static_cast<std::size_t>(wi)];
+        const std::int64_t ci = transposed ? channel : g * in_per + i,
+                           co = transposed ? g * out_per + i : channel;
+        const std::int64_t xi = at[0] * x_strides[0] + ci * x_strides[1] + (transposed ? here : other),
+                           oi = at[0] * o_strides[0] + co * o_strides[1] + (transposed ? other : here);
+        const std::int64_t wi =
+            (transposed ? ci * w_strides[0] + i * w_strides[1] : co * w_strides[0] + i * w_strides[1]) + k_at;
+        result[static_cast<std::size_t>(oi)] +=
+            xs[static_cast<std::size_t>(xi)] * ws[static_cast<std::size_t>(wi)];
       }
     });
   });
   if (bias)
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] += bs[static_cast<std::size_t>(static_cast<std::int64_t>(i) / o_strides[1] % out_channels)];
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] += bs[static_cast<std::size_t>(static_cast<std::int64_t>(i) / o_strides[1] % out_channels)];
   return c.give(out, result);
 }
 
@@ -120,14 +142,18 @@ Status max_pool2d(KernelCall& call) {
   if (auto ok = call.need(1); !ok) return ok;
   const Tensor& x = call.in(0);
   if (x.rank() < 3 || call.attrs().flag("ceil_mode")) return call.unsupported("with these operands");
-  const auto kernel = per_axis(call.attrs(), "kernel_size", 2, 1), padding = per_axis(call.attrs(), "padding", 2, 0), dilation = per_axis(call.attrs(), "dilation", 2, 1);
+  const auto kernel = per_axis(call.attrs(), "kernel_size", 2, 1),
+             padding = per_axis(call.attrs(), "padding", 2, 0),
+             dilation = per_axis(call.attrs(), "dilation", 2, 1);
   auto stride = per_axis(call.attrs(), "stride", 2, 0);
   for (std::size_t d = 0; d < 2; ++d)
     if (stride[d] == 0) stride[d] = kernel[d];
   Shape out = x.shape;
   const std::size_t first = x.shape.size() - 2;
   for (std::size_t d = 0; d < 2; ++d) {
-    out[first + d] = (x.shape[first + d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1) / std::max<std::int64_t>(stride[d], 1) + 1;
+    out[first + d] = (x.shape[first + d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1) /
+                         std::max<std::int64_t>(stride[d], 1) +
+                     1;
     if (out[first + d] <= 0) return c.bad("an empty result");
   }
   const auto numbers = x.numbers();
@@ -139,7 +165,8 @@ Status max_pool2d(KernelCall& call) {
     for (std::size_t d = 0; d < first; ++d) base += index[d] * strides[d];
     for (std::int64_t i = 0; i < kernel[0]; ++i)
       for (std::int64_t j = 0; j < kernel[1]; ++j) {
-        const std::int64_t r = index[first] * stride[0] - padding[0] + i * dilation[0], s = index[first + 1] * stride[1] - padding[1] + j * dilation[1];
+        const std::int64_t r = index[first] * stride[0] - padding[0] + i * dilation[0],
+                           s = index[first + 1] * stride[1] - padding[1] + j * dilation[1];
         if (r < 0 || s < 0 || r >= x.shape[first] || s >= x.shape[first + 1]) continue;
         const double v = numbers[static_cast<std::size_t>(base + r * strides[first] + s)];
         if (std::isnan(v) || v > most) most = std::isnan(most) ? most : v;
@@ -150,7 +177,14 @@ Status max_pool2d(KernelCall& call) {
 }
 
 constexpr KernelEntry entries[] = {
-    {"aten.matmul.default", matmul}, {"aten.mm.default", matmul}, {"aten.bmm.default", matmul}, {"aten.linear.default", linear}, {"aten.conv1d.default", convolution}, {"aten.conv2d.default", convolution}, {"aten.conv_transpose1d.default", convolution}, {"aten.max_pool2d.default", max_pool2d},
+    {"aten.matmul.default", matmul},
+    {"aten.mm.default", matmul},
+    {"aten.bmm.default", matmul},
+    {"aten.linear.default", linear},
+    {"aten.conv1d.default", convolution},
+    {"aten.conv2d.default", convolution},
+    {"aten.conv_transpose1d.default", convolution},
+    {"aten.max_pool2d.default", max_pool2d},
 };
 
 }  // namespace

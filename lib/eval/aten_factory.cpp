@@ -19,7 +19,8 @@ Status fill(KernelCall& call) {
   double value = base.find("ones") != std::string::npos ? 1 : 0;
   for (const char* name : {"fill_value", "s", "value"})
     if (c.attrs().find(name)) value = c.attrs().number(name);
-  if (const AttrValue* flag = c.attrs().find("fill_value"); flag && std::holds_alternative<bool>(*flag)) value = std::get<bool>(*flag) ? 1 : 0;
+  if (const AttrValue* flag = c.attrs().find("fill_value"); flag && std::holds_alternative<bool>(*flag))
+    value = std::get<bool>(*flag) ? 1 : 0;
   const auto count = static_cast<std::size_t>(*element_count(*shape));
   const int lanes = call.out_value().dtype == DType::c64 || call.out_value().dtype == DType::c128 ? 2 : 1;
   std::vector<double> numbers(count * static_cast<std::size_t>(lanes), 0);
@@ -36,7 +37,8 @@ Status fill_in_place(KernelCall& call) {
 
 Status arange(KernelCall& call) {
   AtenCall c(call);
-  const double start = c.attrs().number("start", 0), end = c.attrs().number("end"), step = c.attrs().number("step", 1);
+  const double start = c.attrs().number("start", 0), end = c.attrs().number("end"),
+               step = c.attrs().number("step", 1);
   const double count = step == 0 ? 0 : std::ceil((end - start) / step);
   if (!(count >= 0) || count > 1e8) return c.bad("a range without an end");
   std::vector<double> out;
@@ -55,7 +57,8 @@ Status window(KernelCall& call) {
   for (std::int64_t i = 0; i < n; ++i) {
     const double angle = n == 1 ? 0 : 2 * std::numbers::pi * static_cast<double>(i) / span;
     double v = 0.5 - 0.5 * std::cos(angle);
-    if (base == "aten.hamming_window") v = c.attrs().number("alpha", 0.54) - c.attrs().number("beta", 0.46) * std::cos(angle);
+    if (base == "aten.hamming_window")
+      v = c.attrs().number("alpha", 0.54) - c.attrs().number("beta", 0.46) * std::cos(angle);
     if (base == "aten.blackman_window") v = 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
     out.push_back(n == 1 ? 1 : v);
   }
@@ -73,7 +76,8 @@ Status scalar(KernelCall& call) {
   if (op == "aten.sym_size.int") {
     if (auto ok = call.need(1); !ok) return ok;
     const int dim = c.dim("dim", call.in(0).rank());
-    return dim < 0 ? c.bad("an axis outside the tensor") : give(call.in(0).shape[static_cast<std::size_t>(dim)]);
+    return dim < 0 ? c.bad("an axis outside the tensor")
+                   : give(call.in(0).shape[static_cast<std::size_t>(dim)]);
   }
   if (op == "aten.item.default") {
     if (auto ok = call.need(1); !ok) return ok;
@@ -84,7 +88,8 @@ Status scalar(KernelCall& call) {
   const std::int64_t x = a->integer(0), y = b->integer(0);
   if (op == "torch.sym_ite") {
     const auto choice = c.value("b");
-    return choice && choice->size() == 1 ? give(choice->integer(0) ? x : y) : call.unsupported("with these operands");
+    return choice && choice->size() == 1 ? give(choice->integer(0) ? x : y)
+                                         : call.unsupported("with these operands");
   }
   const std::string_view name = op.substr(op.find('.') + 1);
   if (name == "eq") return give(x == y);
@@ -93,17 +98,49 @@ Status scalar(KernelCall& call) {
   if (name == "le") return give(x <= y);
   if (name == "gt") return give(x > y);
   if (name == "ge") return give(x >= y);
-  if (name == "add") return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y)));
-  if (name == "sub") return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)));
+  if (name == "add")
+    return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y)));
+  if (name == "sub")
+    return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)));
   return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y)));
 }
 
 constexpr KernelEntry entries[] = {
-    {"aten.sym_size.int", scalar}, {"aten.item.default", scalar}, {"_operator.eq", scalar}, {"_operator.ne", scalar}, {"_operator.lt", scalar}, {"_operator.le", scalar}, {"_operator.gt", scalar}, {"_operator.ge", scalar}, {"_operator.add", scalar}, {"_operator.sub", scalar}, {"_operator.mul", scalar},
-    {"aten.zeros.default", fill}, {"aten.ones.default", fill}, {"aten.full.default", fill}, {"aten.empty.memory_format", fill}, {"aten.scalar_tensor.default", fill}, {"aten.zeros_like.default", fill}, {"aten.ones_like.default", fill}, {"aten.full_like.default", fill}, {"aten.empty_like.default", fill},
-    {"aten.new_zeros.default", fill}, {"aten.new_ones.default", fill}, {"aten.new_full.default", fill}, {"aten.new_empty.default", fill}, {"aten.fill_.Scalar", fill_in_place}, {"aten.zero_.default", fill_in_place},
-    {"aten.arange.default", arange}, {"aten.arange.start", arange}, {"aten.arange.start_step", arange},
-    {"aten.hann_window.default", window}, {"aten.hann_window.periodic", window}, {"aten.hamming_window.default", window}, {"aten.hamming_window.periodic", window}, {"aten.blackman_window.default", window}, {"aten.blackman_window.periodic", window},
+    {"aten.sym_size.int", scalar},
+    {"aten.item.default", scalar},
+    {"_operator.eq", scalar},
+    {"_operator.ne", scalar},
+    {"_operator.lt", scalar},
+    {"_operator.le", scalar},
+    {"_operator.gt", scalar},
+    {"_operator.ge", scalar},
+    {"_operator.add", scalar},
+    {"_operator.sub", scalar},
+    {"_operator.mul", scalar},
+    {"aten.zeros.default", fill},
+    {"aten.ones.default", fill},
+    {"aten.full.default", fill},
+    {"aten.empty.memory_format", fill},
+    {"aten.scalar_tensor.default", fill},
+    {"aten.zeros_like.default", fill},
+    {"aten.ones_like.default", fill},
+    {"aten.full_like.default", fill},
+    {"aten.empty_like.default", fill},
+    {"aten.new_zeros.default", fill},
+    {"aten.new_ones.default", fill},
+    {"aten.new_full.default", fill},
+    {"aten.new_empty.default", fill},
+    {"aten.fill_.Scalar", fill_in_place},
+    {"aten.zero_.default", fill_in_place},
+    {"aten.arange.default", arange},
+    {"aten.arange.start", arange},
+    {"aten.arange.start_step", arange},
+    {"aten.hann_window.default", window},
+    {"aten.hann_window.periodic", window},
+    {"aten.hamming_window.default", window},
+    {"aten.hamming_window.periodic", window},
+    {"aten.blackman_window.default", window},
+    {"aten.blackman_window.periodic", window},
 };
 
 }  // namespace

@@ -9,20 +9,26 @@ namespace {
 Status scatter_add(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("self"), *index = c.operand("index"), *src = c.operand("src");
-  if (!x || !index || !src || x->rank() != index->rank() || x->rank() != src->rank()) return c.bad("operands that do not fit");
-  if (aten_base(call.node.op) == "aten.scatter_reduce" && (c.attrs().text("reduce") != "sum" || !c.attrs().flag("include_self", true))) return call.unsupported("of this reduction");
+  if (!x || !index || !src || x->rank() != index->rank() || x->rank() != src->rank())
+    return c.bad("operands that do not fit");
+  if (aten_base(call.node.op) == "aten.scatter_reduce" &&
+      (c.attrs().text("reduce") != "sum" || !c.attrs().flag("include_self", true)))
+    return call.unsupported("of this reduction");
   const int dim = x->rank() ? c.dim("dim", x->rank()) : -1;
   if (dim < 0) return c.bad("an axis outside the tensor");
   for (std::size_t d = 0; d < index->shape.size(); ++d)
-    if (index->shape[d] > src->shape[d] || (static_cast<int>(d) != dim && index->shape[d] > x->shape[d])) return c.bad("more indices than elements");
+    if (index->shape[d] > src->shape[d] || (static_cast<int>(d) != dim && index->shape[d] > x->shape[d]))
+      return c.bad("more indices than elements");
   const auto at = index->integers();
   const auto x_strides = strides_of(x->shape), s_strides = strides_of(src->shape);
   const std::int64_t size = x->shape[static_cast<std::size_t>(dim)];
   std::vector<double> sums;
   std::vector<std::int64_t> whole;
   const bool integers = !x->is_float();
-  if (integers) whole = x->integers();
-  else sums = x->numbers();
+  if (integers)
+    whole = x->integers();
+  else
+    sums = x->numbers();
   const auto add_f = integers ? std::vector<double>{} : src->numbers();
   const auto add_i = integers ? src->integers() : std::vector<std::int64_t>{};
   std::size_t k = 0;
@@ -31,23 +37,31 @@ Status scatter_add(KernelCall& call) {
     const std::int64_t target = at[k++];
     if (target < 0 || target >= size) return void(good = false);
     std::int64_t to = 0, from = 0;
-    for (std::size_t d = 0; d < i.size(); ++d) to += (static_cast<int>(d) == dim ? target : i[d]) * x_strides[d], from += i[d] * s_strides[d];
-    if (integers) whole[static_cast<std::size_t>(to)] = static_cast<std::int64_t>(static_cast<std::uint64_t>(whole[static_cast<std::size_t>(to)]) + static_cast<std::uint64_t>(add_i[static_cast<std::size_t>(from)]));
-    else sums[static_cast<std::size_t>(to)] += add_f[static_cast<std::size_t>(from)];
+    for (std::size_t d = 0; d < i.size(); ++d)
+      to += (static_cast<int>(d) == dim ? target : i[d]) * x_strides[d], from += i[d] * s_strides[d];
+    if (integers)
+      whole[static_cast<std::size_t>(to)] =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(whole[static_cast<std::size_t>(to)]) +
+                                    static_cast<std::uint64_t>(add_i[static_cast<std::size_t>(from)]));
+    else
+      sums[static_cast<std::size_t>(to)] += add_f[static_cast<std::size_t>(from)];
   });
   if (!good) return c.bad("an index outside the tensor");
   return integers ? c.give_integers(x->shape, whole) : c.give(x->shape, sums);
 }
 
-/// Rows (flat positions in the leading `axes` axes) that indices name; a boolean mask names its marked elements.
-std::optional<std::vector<std::int64_t>> rows_of(const Tensor& x, const std::vector<const Tensor*>& indices, Shape& result, std::size_t& axes) {
+/// Rows (flat positions in the leading `axes` axes) that indices name; a boolean mask names its marked
+/// elements.
+std::optional<std::vector<std::int64_t>> rows_of(const Tensor& x, const std::vector<const Tensor*>& indices,
+                                                 Shape& result, std::size_t& axes) {
   if (indices.size() != 1 || !indices[0]) return std::nullopt;
   const Tensor& index = *indices[0];
   const auto numbers = index.integers();
   std::vector<std::int64_t> rows;
   if (index.dtype == DType::boolean) {
     axes = index.shape.size();
-    if (axes > x.shape.size() || !std::equal(index.shape.begin(), index.shape.end(), x.shape.begin())) return std::nullopt;
+    if (axes > x.shape.size() || !std::equal(index.shape.begin(), index.shape.end(), x.shape.begin()))
+      return std::nullopt;
     for (std::size_t i = 0; i < numbers.size(); ++i)
       if (numbers[i]) rows.push_back(static_cast<std::int64_t>(i));
     result = {static_cast<std::int64_t>(rows.size())};
@@ -78,7 +92,9 @@ Status index(KernelCall& call) {
   const auto rows = x ? rows_of(*x, c.operands("indices"), shape, axes) : std::nullopt;
   if (!rows) return call.unsupported("with these indices");
   const Shape& expected = call.out_value().shape;
-  if (!expected.empty() && expected[0] >= 0 && shape.size() == 1 && c.operands("indices")[0]->dtype == DType::boolean && expected[0] != shape[0]) return c.bad("a mask with another number of marks than the program asserts");
+  if (!expected.empty() && expected[0] >= 0 && shape.size() == 1 &&
+      c.operands("indices")[0]->dtype == DType::boolean && expected[0] != shape[0])
+    return c.bad("a mask with another number of marks than the program asserts");
   const std::int64_t size = row_size(x->shape, axes);
   std::vector<std::int64_t> from;
   for (const std::int64_t row : *rows)
@@ -136,8 +152,14 @@ Status index_select(KernelCall& call) {
 }
 
 constexpr KernelEntry entries[] = {
-    {"aten.scatter_add.default", scatter_add}, {"aten.scatter_add_.default", scatter_add}, {"aten.scatter_reduce.two", scatter_add}, {"aten.scatter_reduce_.two", scatter_add},
-    {"aten.index.Tensor", index}, {"aten.index_put.default", index_put}, {"aten.index_put_.default", index_put}, {"aten.index_select.default", index_select},
+    {"aten.scatter_add.default", scatter_add},
+    {"aten.scatter_add_.default", scatter_add},
+    {"aten.scatter_reduce.two", scatter_add},
+    {"aten.scatter_reduce_.two", scatter_add},
+    {"aten.index.Tensor", index},
+    {"aten.index_put.default", index_put},
+    {"aten.index_put_.default", index_put},
+    {"aten.index_select.default", index_select},
 };
 
 }  // namespace

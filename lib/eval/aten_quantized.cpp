@@ -24,7 +24,8 @@ Status quantize(KernelCall& call) {
   AtenCall c(call);
   const Tensor* x = c.operand("input");
   if (!x) return c.bad("no input");
-  const double inverse = 1 / parameter(c, "scale", 1), zero = parameter(c, "zero_point", 0), low = c.attrs().number("quant_min"), high = c.attrs().number("quant_max");
+  const double inverse = 1 / parameter(c, "scale", 1), zero = parameter(c, "zero_point", 0),
+               low = c.attrs().number("quant_min"), high = c.attrs().number("quant_max");
   std::vector<double> out = x->numbers();
   for (double& v : out) v = std::clamp(std::nearbyint(v * inverse) + zero, low, high);
   return c.give(x->shape, out);
@@ -34,7 +35,10 @@ Status dequantize_per_channel(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("input"), *scales = c.operand("scales"), *zeros = c.operand("zero_points");
   const int axis = x && x->rank() ? c.dim("axis", x->rank()) : -1;
-  if (!scales || axis < 0 || scales->size() != static_cast<std::size_t>(x->shape[static_cast<std::size_t>(axis)]) || (zeros && zeros->size() != scales->size())) return c.bad("scales that do not fit");
+  if (!scales || axis < 0 ||
+      scales->size() != static_cast<std::size_t>(x->shape[static_cast<std::size_t>(axis)]) ||
+      (zeros && zeros->size() != scales->size()))
+    return c.bad("scales that do not fit");
   std::vector<double> out = x->numbers();
   std::size_t k = 0;
   for_each_index(x->shape, [&](const std::vector<std::int64_t>& index) {
@@ -46,7 +50,11 @@ Status dequantize_per_channel(KernelCall& call) {
 }
 
 constexpr KernelEntry entries[] = {
-    {"quantized_decomposed.dequantize_per_tensor.default", dequantize}, {"quantized_decomposed.dequantize_per_tensor.tensor", dequantize}, {"quantized_decomposed.quantize_per_tensor.default", quantize}, {"quantized_decomposed.quantize_per_tensor.tensor", quantize}, {"quantized_decomposed.dequantize_per_channel.default", dequantize_per_channel},
+    {"quantized_decomposed.dequantize_per_tensor.default", dequantize},
+    {"quantized_decomposed.dequantize_per_tensor.tensor", dequantize},
+    {"quantized_decomposed.quantize_per_tensor.default", quantize},
+    {"quantized_decomposed.quantize_per_tensor.tensor", quantize},
+    {"quantized_decomposed.dequantize_per_channel.default", dequantize_per_channel},
 };
 
 }  // namespace

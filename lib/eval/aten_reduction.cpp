@@ -29,7 +29,8 @@ Groups group(const Shape& in, const std::vector<int>& dims, bool keep) {
     g.members[static_cast<std::size_t>(at)].push_back(k++);
   });
   for (std::size_t d = 0; d < kept.size(); ++d)
-    if (keep || std::find(dims.begin(), dims.end(), static_cast<int>(d)) == dims.end()) g.shape.push_back(kept[d]);
+    if (keep || std::find(dims.begin(), dims.end(), static_cast<int>(d)) == dims.end())
+      g.shape.push_back(kept[d]);
   return g;
 }
 
@@ -80,7 +81,10 @@ Status mean(KernelCall& call) { return reduce(call, mean_of); }
 Status variance(KernelCall& call) {
   const AttrValue* correction = call.attrs().find("correction");
   const bool sample_form = call.attrs().flag("unbiased", true);
-  const double less = correction && !std::holds_alternative<std::monostate>(*correction) ? call.attrs().number("correction") : sample_form ? 1 : 0;
+  const double less = correction && !std::holds_alternative<std::monostate>(*correction)
+                          ? call.attrs().number("correction")
+                      : sample_form ? 1
+                                    : 0;
   return reduce(call, [less](const auto& x, const Members& m) {
     const double center = mean_of(x, m);
     double total = 0;
@@ -109,7 +113,9 @@ Status amin(KernelCall& call) {
   });
 }
 Status all(KernelCall& call) {
-  return reduce(call, [](const auto& x, const Members& m) { return std::all_of(m.begin(), m.end(), [&](std::size_t i) { return x[i] != 0; }) ? 1.0 : 0.0; });
+  return reduce(call, [](const auto& x, const Members& m) {
+    return std::all_of(m.begin(), m.end(), [&](std::size_t i) { return x[i] != 0; }) ? 1.0 : 0.0;
+  });
 }
 
 /// max.dim: the values, and where the first of them is.
@@ -127,7 +133,10 @@ Status max_dim(KernelCall& call) {
     const double most = largest(numbers, members);
     values.push_back(most);
     std::int64_t place = 0;
-    while (static_cast<std::size_t>(place) + 1 < members.size() && !(numbers[members[static_cast<std::size_t>(place)]] == most || std::isnan(numbers[members[static_cast<std::size_t>(place)]]))) ++place;
+    while (static_cast<std::size_t>(place) + 1 < members.size() &&
+           !(numbers[members[static_cast<std::size_t>(place)]] == most ||
+             std::isnan(numbers[members[static_cast<std::size_t>(place)]])))
+      ++place;
     places.push_back(place);
   }
   if (auto ok = c.give(g.shape, values, 0); !ok) return ok;
@@ -169,8 +178,12 @@ Status softmax(KernelCall& call) {
 }
 
 constexpr KernelEntry entries[] = {
-    {"aten.sum.dim_IntList", sum}, {"aten.sum.default", sum}, {"aten.mean.dim", mean}, {"aten.mean.default", mean}, {"aten.var.dim", variance}, {"aten.var.correction", variance}, {"aten.var.default", variance},
-    {"aten.amax.default", amax}, {"aten.amin.default", amin}, {"aten.all.default", all}, {"aten.all.dim", all}, {"aten._is_all_true.default", all}, {"aten.max.dim", max_dim}, {"aten.cumsum.default", cumsum}, {"aten.softmax.int", softmax}, {"aten._softmax.default", softmax},
+    {"aten.sum.dim_IntList", sum},      {"aten.sum.default", sum},       {"aten.mean.dim", mean},
+    {"aten.mean.default", mean},        {"aten.var.dim", variance},      {"aten.var.correction", variance},
+    {"aten.var.default", variance},     {"aten.amax.default", amax},     {"aten.amin.default", amin},
+    {"aten.all.default", all},          {"aten.all.dim", all},           {"aten._is_all_true.default", all},
+    {"aten.max.dim", max_dim},          {"aten.cumsum.default", cumsum}, {"aten.softmax.int", softmax},
+    {"aten._softmax.default", softmax},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// An open model file. Owns the mapped bytes, gives the model, writes a changed copy. One reader and one writer a format.
+// An open model file. Owns the mapped bytes, gives the model, writes a changed copy. One reader and one
+// writer a format.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace md {
 
-/// Where a writer puts its output. A range of the input file may be copied without reading it (copy_file_range).
+/// Where a writer puts its output. A range of the input file may be copied without reading it
+/// (copy_file_range).
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
@@ -28,8 +30,8 @@ class Document {
   virtual ~Document() = default;
   virtual const Model& model() const = 0;
   virtual WriteCapability capability() const = 0;
-  /// Writes `edited`, a changed copy of model() (its origin fields tell what each part was). With an unchanged copy the
-  /// output is the input, byte for byte. What was not changed keeps its bytes.
+  /// Writes `edited`, a changed copy of model() (its origin fields tell what each part was). With an
+  /// unchanged copy the output is the input, byte for byte. What was not changed keeps its bytes.
   virtual Status write(const Model& edited, ByteSink& sink) const = 0;
   const MappedFile& file() const { return *file_; }
 
@@ -38,8 +40,8 @@ class Document {
   std::shared_ptr<const MappedFile> file_;
 };
 
-/// Recognizes the format by its magic bytes (never by the file name) and opens it. Errors name the file, the offset and
-/// what was expected; a file of a known other kind is named ("is a PNG image").
+/// Recognizes the format by its magic bytes (never by the file name) and opens it. Errors name the file, the
+/// offset and what was expected; a file of a known other kind is named ("is a PNG image").
 Result<std::unique_ptr<Document>> open_document(const std::string& path);
 Result<std::unique_ptr<Document>> open_document(std::shared_ptr<const MappedFile> file);
 
@@ -56,7 +58,8 @@ class MemorySink : public ByteSink {
   std::string bytes;
 };
 
-/// Writes through a temporary file beside `path`: fsync, then rename on commit(). Without commit() nothing is left.
+/// Writes through a temporary file beside `path`: fsync, then rename on commit(). Without commit() nothing is
+/// left.
 class AtomicFileSink : public ByteSink {
  public:
   static Result<std::unique_ptr<AtomicFileSink>> create(const std::string& path);

@@ -12,17 +12,21 @@ constexpr int deepest_graph = 16;
 
 /// torch._export.serde.schema.ScalarType.
 constexpr std::array<std::pair<int, DType>, 20> scalar_types = {{
-    {1, DType::u8}, {2, DType::i8}, {3, DType::i16}, {4, DType::i32}, {5, DType::i64}, {6, DType::f16}, {7, DType::f32}, {8, DType::f64},
-    {9, DType::c32}, {10, DType::c64}, {11, DType::c128}, {12, DType::boolean}, {13, DType::bf16}, {28, DType::u16}, {29, DType::f8e4m3fn},
-    {30, DType::f8e5m2}, {34, DType::u32}, {35, DType::u64}, {0, DType::unknown}, {0, DType::unknown},
+    {1, DType::u8},      {2, DType::i8},       {3, DType::i16},   {4, DType::i32},     {5, DType::i64},
+    {6, DType::f16},     {7, DType::f32},      {8, DType::f64},   {9, DType::c32},     {10, DType::c64},
+    {11, DType::c128},   {12, DType::boolean}, {13, DType::bf16}, {28, DType::u16},    {29, DType::f8e4m3fn},
+    {30, DType::f8e5m2}, {34, DType::u32},     {35, DType::u64},  {0, DType::unknown}, {0, DType::unknown},
 }};
 
 bool is_library(std::string_view file) {
-  return file.find("site-packages/") != std::string_view::npos || file.find("dist-packages/") != std::string_view::npos || file.starts_with("torch/") || file.starts_with("<eval_with_key>");
+  return file.find("site-packages/") != std::string_view::npos ||
+         file.find("dist-packages/") != std::string_view::npos || file.starts_with("torch/") ||
+         file.starts_with("<eval_with_key>");
 }
 
 std::string memory_format_name(std::int64_t n) {
-  constexpr std::array<std::string_view, 5> names = {"unknown", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format"};
+  constexpr std::array<std::string_view, 5> names = {"unknown", "contiguous_format", "channels_last",
+                                                     "channels_last_3d", "preserve_format"};
   return std::string(n >= 0 && n < 5 ? names[static_cast<std::size_t>(n)] : "unknown");
 }
 
@@ -32,19 +36,24 @@ class GraphReader {
       : json_(json), where_(where), model_(model), layout_(layout), depth_(depth) {}
 
   Result<int> run(const std::string& name) {
-    if (depth_ > deepest_graph) return input_error(fmt::format("{}: graphs nest deeper than {} levels", where_, deepest_graph));
+    if (depth_ > deepest_graph)
+      return input_error(fmt::format("{}: graphs nest deeper than {} levels", where_, deepest_graph));
     const auto index = static_cast<int>(model_.graphs.size());
     model_.graphs.emplace_back();
     layout_.graphs.emplace_back();
     graph_.name = name;
     for (const auto* table : {"inputs", "outputs", "nodes"})
-      if (json_.at(table).kind() != Json::Kind::array) return bad(json_, fmt::format("a list \"{}\" in the graph", table));
+      if (json_.at(table).kind() != Json::Kind::array)
+        return bad(json_, fmt::format("a list \"{}\" in the graph", table));
     read_values();
-    if (auto ok = ports(json_.at("inputs"), at_.input_ports, graph_.inputs); !ok) return tl::make_unexpected(ok.error());
+    if (auto ok = ports(json_.at("inputs"), at_.input_ports, graph_.inputs); !ok)
+      return tl::make_unexpected(ok.error());
     for (Json node = json_.at("nodes").first(); node; node = node.next())
       if (auto ok = read_node(node); !ok) return tl::make_unexpected(ok.error());
-    if (auto ok = ports(json_.at("outputs"), at_.output_ports, graph_.outputs); !ok) return tl::make_unexpected(ok.error());
-    at_.inputs = json_.at("inputs").span(), at_.outputs = json_.at("outputs").span(), at_.nodes = json_.at("nodes").span();
+    if (auto ok = ports(json_.at("outputs"), at_.output_ports, graph_.outputs); !ok)
+      return tl::make_unexpected(ok.error());
+    at_.inputs = json_.at("inputs").span(), at_.outputs = json_.at("outputs").span(),
+    at_.nodes = json_.at("nodes").span();
     model_.graphs[static_cast<std::size_t>(index)] = std::move(graph_);
     layout_.graphs[static_cast<std::size_t>(index)] = std::move(at_);
     return index;
@@ -52,7 +61,8 @@ class GraphReader {
 
  private:
   tl::unexpected<Error> bad(Json at, const std::string& expected) const {
-    return input_error(fmt::format("{}: byte {} of the JSON text: expected {}", where_, at.span().begin, expected));
+    return input_error(
+        fmt::format("{}: byte {} of the JSON text: expected {}", where_, at.span().begin, expected));
   }
 
   ValueId add_value(const std::string& name, DType dtype) {
@@ -86,7 +96,10 @@ class GraphReader {
       }
       if (named) value.dim_names = std::move(names);
     }
-    for (const auto& [table, dtype] : {std::pair<const char*, DType>{"sym_int_values", DType::symint}, {"sym_float_values", DType::symfloat}, {"sym_bool_values", DType::symbool}, {"custom_obj_values", DType::resource}})
+    for (const auto& [table, dtype] : {std::pair<const char*, DType>{"sym_int_values", DType::symint},
+                                       {"sym_float_values", DType::symfloat},
+                                       {"sym_bool_values", DType::symbool},
+                                       {"custom_obj_values", DType::resource}})
       for (Json symbol = json_.at(table).first(); symbol; symbol = symbol.next()) {
         const ValueId id = add_value(symbol.key(), dtype);
         const Json expression = symbol.at("as_expr").at("expr_str");
@@ -96,11 +109,14 @@ class GraphReader {
 
   Result<ValueId> known(Json name) const {
     const auto it = ids_.find(name.text());
-    if (it == ids_.end()) return bad(name, fmt::format("the name of a value, found \"{}\", which no table of the graph holds", name.text()));
+    if (it == ids_.end())
+      return bad(name, fmt::format("the name of a value, found \"{}\", which no table of the graph holds",
+                                   name.text()));
     return it->second;
   }
 
-  /// The name object inside an argument: {"as_tensor": {"name": ..}} and {"as_sym_int": {"as_name": ..}}; absent for literals.
+  /// The name object inside an argument: {"as_tensor": {"name": ..}} and {"as_sym_int": {"as_name": ..}};
+  /// absent for literals.
   static Json name_of(Json argument) {
     const Json inner = argument.first();
     if (const Json n = inner.at("name"); n && inner.key() != "as_graph") return n;
@@ -164,22 +180,26 @@ class GraphReader {
     const std::string kind = inner.key();
     if (!inner) return bad(argument, fmt::format("a value for argument \"{}\"", name));
     if (kind == "as_tensor" || kind == "as_custom_obj") return operand(name, inner.at("name"), {}, node, at);
-    if ((kind == "as_sym_int" || kind == "as_sym_bool" || kind == "as_sym_float") && inner.at("as_name")) return operand(name, inner.at("as_name"), {}, node, at);
+    if ((kind == "as_sym_int" || kind == "as_sym_bool" || kind == "as_sym_float") && inner.at("as_name"))
+      return operand(name, inner.at("as_name"), {}, node, at);
     if (kind == "as_graph") {
-      const auto sub = read_pt2_graph(inner.at("graph"), inner.at("name").text(), where_, model_, layout_, depth_ + 1);
+      const auto sub =
+          read_pt2_graph(inner.at("graph"), inner.at("name").text(), where_, model_, layout_, depth_ + 1);
       if (!sub) return tl::make_unexpected(sub.error());
       node.subgraphs.push_back(*sub);
       node.attrs.set(name, inner.at("name").text());
       return {};
     }
-    if (kind == "as_tensors" || kind == "as_optional_tensors" || kind == "as_nested_tensors" || kind == "as_sym_ints" || kind == "as_sym_bools" || kind == "as_sym_floats")
+    if (kind == "as_tensors" || kind == "as_optional_tensors" || kind == "as_nested_tensors" ||
+        kind == "as_sym_ints" || kind == "as_sym_bools" || kind == "as_sym_floats")
       return read_list(name, kind, argument, inner, node, at);
     at.attrs.emplace_back(name, argument.span());
     node.attrs.set(name, literal(kind, inner));
     return {};
   }
 
-  Status read_list(const std::string& name, const std::string& kind, Json argument, Json list, Node& node, Pt2NodeLayout& at) {
+  Status read_list(const std::string& name, const std::string& kind, Json argument, Json list, Node& node,
+                   Pt2NodeLayout& at) {
     std::size_t i = 0;
     std::vector<std::string> texts;  // symbolic lists: the mixed list as an attribute too
     for (Json item = list.first(); item; item = item.next(), ++i) {
@@ -187,10 +207,13 @@ class GraphReader {
       if (kind == "as_nested_tensors") {
         std::size_t k = 0;
         for (Json tensor = item.first(); tensor; tensor = tensor.next(), ++k)
-          if (auto ok = operand(fmt::format("{}[{}]", entry, k), tensor.at("name"), {}, node, at); !ok) return ok;
+          if (auto ok = operand(fmt::format("{}[{}]", entry, k), tensor.at("name"), {}, node, at); !ok)
+            return ok;
         continue;
       }
-      Json value_name = kind == "as_tensors" ? item.at("name") : kind == "as_optional_tensors" ? item.at("as_tensor").at("name") : item.at("as_name");
+      Json value_name = kind == "as_tensors"            ? item.at("name")
+                        : kind == "as_optional_tensors" ? item.at("as_tensor").at("name")
+                                                        : item.at("as_name");
       const bool symbols = kind.starts_with("as_sym");
       if (value_name || !symbols)
         if (auto ok = operand(entry, value_name, item.span(), node, at); !ok) return ok;
@@ -205,15 +228,18 @@ class GraphReader {
   static AttrValue literal(const std::string& kind, Json inner) {
     if (kind == "as_none") return std::monostate{};
     if (kind == "as_bool") return inner.boolean();
-    if (kind == "as_int" || kind == "as_sym_int" || kind == "as_sym_bool") return kind == "as_int" ? inner.integer() : inner.first().integer(inner.first().boolean() ? 1 : 0);
+    if (kind == "as_int" || kind == "as_sym_int" || kind == "as_sym_bool")
+      return kind == "as_int" ? inner.integer() : inner.first().integer(inner.first().boolean() ? 1 : 0);
     if (kind == "as_float") return inner.number().value_or(0);
     if (kind == "as_sym_float") return inner.first().number().value_or(0);
-    if (kind == "as_scalar_type") return EnumValue{inner.integer(), std::string(md::name(dtype_of_pt2(inner.integer())))};
+    if (kind == "as_scalar_type")
+      return EnumValue{inner.integer(), std::string(md::name(dtype_of_pt2(inner.integer())))};
     if (kind == "as_memory_format") return EnumValue{inner.integer(), memory_format_name(inner.integer())};
     if (kind == "as_layout") return EnumValue{inner.integer(), inner.integer() == 7 ? "strided" : "sparse"};
     if (kind == "as_device") {
       const Json index = inner.at("index");
-      return inner.at("type").text() + (index.is_integer() ? ":" + std::to_string(index.integer()) : std::string());
+      return inner.at("type").text() +
+             (index.is_integer() ? ":" + std::to_string(index.integer()) : std::string());
     }
     if (inner.kind() == Json::Kind::array) return literal_list(inner);
     if (inner.kind() == Json::Kind::string) return inner.text();
@@ -230,9 +256,12 @@ class GraphReader {
     std::vector<double> d;
     std::vector<std::string> s;
     for (Json item = list.first(); item; item = item.next()) {
-      if (integers) i.push_back(item.integer(item.boolean() ? 1 : 0));
-      else if (numbers) d.push_back(*item.number());
-      else s.push_back(item.kind() == Json::Kind::string ? item.text() : std::string(item.raw()));
+      if (integers)
+        i.push_back(item.integer(item.boolean() ? 1 : 0));
+      else if (numbers)
+        d.push_back(*item.number());
+      else
+        s.push_back(item.kind() == Json::Kind::string ? item.text() : std::string(item.raw()));
     }
     if (integers) return i;
     if (numbers) return d;
@@ -249,7 +278,8 @@ class GraphReader {
       at.output_names.push_back(name.span());
       return {};
     };
-    if (inner.kind() != Json::Kind::array) return add(inner.at("name") ? inner.at("name") : inner.at("as_name"));
+    if (inner.kind() != Json::Kind::array)
+      return add(inner.at("name") ? inner.at("name") : inner.at("as_name"));
     for (Json item = inner.first(); item; item = item.next()) {
       const Json name = item.at("name") ? item.at("name") : item.at("as_tensor").at("name");
       if (auto ok = add(name ? name : item.at("as_name")); !ok) return ok;
@@ -257,11 +287,14 @@ class GraphReader {
     return {};
   }
 
-  /// Frames of the stack trace, the user's own, innermost first; the module path of the last nn_module_stack entry.
+  /// Frames of the stack trace, the user's own, innermost first; the module path of the last nn_module_stack
+  /// entry.
   static void read_metadata(Json metadata, Node& node) {
     const std::string trace = metadata.at("stack_trace").text();
-    for (std::size_t at = trace.find("File \""); at != std::string::npos; at = trace.find("File \"", at + 6)) {
-      const std::size_t quote = trace.find('"', at + 6), line = trace.find(", line ", at), in = trace.find(", in ", at);
+    for (std::size_t at = trace.find("File \""); at != std::string::npos;
+         at = trace.find("File \"", at + 6)) {
+      const std::size_t quote = trace.find('"', at + 6), line = trace.find(", line ", at),
+                        in = trace.find(", in ", at);
       if (quote == std::string::npos || line != quote + 1 || in == std::string::npos) continue;
       SourceLocation where;
       where.file = trace.substr(at + 6, quote - at - 6);
@@ -280,7 +313,8 @@ class GraphReader {
       const std::size_t type = entry.rfind(',');
       if (type != comma) node.attrs.set("#module", entry.substr(type + 1));
     }
-    if (const Json source_fn = metadata.at("source_fn_stack")) node.attrs.set("#source_fn_stack", source_fn.text());
+    if (const Json source_fn = metadata.at("source_fn_stack"))
+      node.attrs.set("#source_fn_stack", source_fn.text());
     if (const Json torch_fn = metadata.at("torch_fn")) node.attrs.set("#torch_fn", torch_fn.text());
   }
 
@@ -322,8 +356,11 @@ std::string pt2_symbol_text(std::string_view expression) {
   return out;
 }
 
-Result<int> read_pt2_graph(Json graph, const std::string& name, const std::string& where, Model& model, Pt2Layout& layout, int depth) {
-  if (graph.kind() != Json::Kind::object) return input_error(fmt::format("{}: byte {} of the JSON text: expected a graph", where, graph.span().begin));
+Result<int> read_pt2_graph(Json graph, const std::string& name, const std::string& where, Model& model,
+                           Pt2Layout& layout, int depth) {
+  if (graph.kind() != Json::Kind::object)
+    return input_error(
+        fmt::format("{}: byte {} of the JSON text: expected a graph", where, graph.span().begin));
   return GraphReader(graph, where, model, layout, depth).run(name);
 }
 

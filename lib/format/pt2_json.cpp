@@ -14,8 +14,10 @@ void append_utf8(std::string& out, std::uint32_t code) {
   const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
   if (code < 0x80) return put(code);
   if (code < 0x800) return put(0xc0 | (code >> 6)), put(0x80 | (code & 0x3f));
-  if (code < 0x10000) return put(0xe0 | (code >> 12)), put(0x80 | ((code >> 6) & 0x3f)), put(0x80 | (code & 0x3f));
-  put(0xf0 | (code >> 18)), put(0x80 | ((code >> 12) & 0x3f)), put(0x80 | ((code >> 6) & 0x3f)), put(0x80 | (code & 0x3f));
+  if (code < 0x10000)
+    return put(0xe0 | (code >> 12)), put(0x80 | ((code >> 6) & 0x3f)), put(0x80 | (code & 0x3f));
+  put(0xf0 | (code >> 18)), put(0x80 | ((code >> 12) & 0x3f)), put(0x80 | ((code >> 6) & 0x3f)),
+      put(0x80 | (code & 0x3f));
 }
 
 std::uint32_t hex4(std::string_view text, std::size_t at) {
@@ -33,22 +35,34 @@ std::string unescape(std::string_view inner) {
       continue;
     }
     switch (inner[++i]) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
       case 'u': {
         std::uint32_t code = hex4(inner, i + 1);
         i += 4;
-        if (code >= 0xd800 && code < 0xdc00 && i + 6 < inner.size() && inner[i + 1] == '\\' && inner[i + 2] == 'u') {
+        if (code >= 0xd800 && code < 0xdc00 && i + 6 < inner.size() && inner[i + 1] == '\\' &&
+            inner[i + 2] == 'u') {
           code = 0x10000 + ((code - 0xd800) << 10) + (hex4(inner, i + 3) - 0xdc00);
           i += 6;
         }
         append_utf8(out, code);
         break;
       }
-      default: out += inner[i];
+      default:
+        out += inner[i];
     }
   }
   return out;
@@ -57,7 +71,8 @@ std::string unescape(std::string_view inner) {
 
 class JsonParser {
  public:
-  JsonParser(JsonText& out, std::string_view text, const std::string& where) : out_(out), text_(text), where_(where) {}
+  JsonParser(JsonText& out, std::string_view text, const std::string& where)
+      : out_(out), text_(text), where_(where) {}
 
   Status run() {
     if (auto ok = value(0, {}); !ok) return ok;
@@ -70,7 +85,9 @@ class JsonParser {
     return input_error(fmt::format("{}: byte {} of the JSON text: expected {}", where_, at_, expected));
   }
   void blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
   }
   bool take(char c) {
     blanks();
@@ -80,9 +97,12 @@ class JsonParser {
   }
   bool string_token() {  // at_ is on the opening quote
     for (++at_; at_ < text_.size(); ++at_) {
-      if (text_[at_] == '\\') ++at_;
-      else if (text_[at_] == '"') return ++at_, true;
-      else if (static_cast<unsigned char>(text_[at_]) < 0x20) return false;
+      if (text_[at_] == '\\')
+        ++at_;
+      else if (text_[at_] == '"')
+        return ++at_, true;
+      else if (static_cast<unsigned char>(text_[at_]) < 0x20)
+        return false;
     }
     return false;
   }
@@ -122,7 +142,8 @@ class JsonParser {
       if (object) {
         blanks();
         const std::size_t begin = at_;
-        if (at_ >= text_.size() || text_[at_] != '"' || !string_token()) return error("a member name in quotes");
+        if (at_ >= text_.size() || text_[at_] != '"' || !string_token())
+          return error("a member name in quotes");
         key = {position(begin), position(at_)};
         if (!take(':')) return error("':' behind a member name");
       }
@@ -137,14 +158,21 @@ class JsonParser {
   }
 
   bool scalar(Json::Kind& kind) {
-    for (const auto& [word, as] : {std::pair<std::string_view, Json::Kind>{"true", Json::Kind::boolean}, {"false", Json::Kind::boolean}, {"null", Json::Kind::null},
-                                   {"NaN", Json::Kind::number}, {"Infinity", Json::Kind::number}, {"-Infinity", Json::Kind::number}})
+    for (const auto& [word, as] : {std::pair<std::string_view, Json::Kind>{"true", Json::Kind::boolean},
+                                   {"false", Json::Kind::boolean},
+                                   {"null", Json::Kind::null},
+                                   {"NaN", Json::Kind::number},
+                                   {"Infinity", Json::Kind::number},
+                                   {"-Infinity", Json::Kind::number}})
       if (text_.substr(at_, word.size()) == word) return at_ += word.size(), kind = as, true;
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::string_view("+-.eE").find(text_[at_]) != std::string_view::npos || (text_[at_] >= '0' && text_[at_] <= '9'))) ++at_;
+    while (at_ < text_.size() && (std::string_view("+-.eE").find(text_[at_]) != std::string_view::npos ||
+                                  (text_[at_] >= '0' && text_[at_] <= '9')))
+      ++at_;
     double number = 0;
     const auto [end, problem] = std::from_chars(text_.data() + begin, text_.data() + at_, number);
-    return at_ > begin && end == text_.data() + at_ && (problem == std::errc{} || problem == std::errc::result_out_of_range);
+    return at_ > begin && end == text_.data() + at_ &&
+           (problem == std::errc{} || problem == std::errc::result_out_of_range);
   }
 
   JsonText& out_;
@@ -155,7 +183,8 @@ class JsonParser {
 
 Result<JsonText> JsonText::parse(std::string_view text, const std::string& where) {
   if (text.size() >= std::numeric_limits<std::uint32_t>::max())
-    return fail(Error::Kind::unsupported, fmt::format("{}: a JSON text of {} bytes; at most 4 GiB are read", where, text.size()));
+    return fail(Error::Kind::unsupported,
+                fmt::format("{}: a JSON text of {} bytes; at most 4 GiB are read", where, text.size()));
   JsonText out;
   out.text_ = text;
   if (auto ok = JsonParser(out, text, where).run(); !ok) return tl::make_unexpected(ok.error());
@@ -217,8 +246,10 @@ std::int64_t Json::integer(std::int64_t otherwise) const {
 
 std::optional<double> Json::number() const {
   std::string_view r = raw();
-  if (kind() == Kind::string) r = r.substr(1, r.size() - 2);
-  else if (kind() != Kind::number) return std::nullopt;
+  if (kind() == Kind::string)
+    r = r.substr(1, r.size() - 2);
+  else if (kind() != Kind::number)
+    return std::nullopt;
   if (r == "Infinity") return std::numeric_limits<double>::infinity();
   if (r == "-Infinity") return -std::numeric_limits<double>::infinity();
   if (r == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -231,12 +262,18 @@ std::optional<double> Json::number() const {
 std::string json_quote(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c == '\r') out += "\\r";
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += '\\', out += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
   }
   return out += '"';
 }

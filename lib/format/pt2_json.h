@@ -1,5 +1,6 @@
-// JSON text that keeps the byte range of every value, so that a writer can replace one number and leave all other bytes
-// as they are. Numbers are not converted before somebody asks; integers are read as int64, never through double.
+// JSON text that keeps the byte range of every value, so that a writer can replace one number and leave all
+// other bytes as they are. Numbers are not converted before somebody asks; integers are read as int64, never
+// through double.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,7 +27,7 @@ class Json {
   Json(const JsonText* text, std::uint32_t index) : text_(text), index_(index) {}
   explicit operator bool() const { return kind() != Kind::absent; }
   Kind kind() const;
-  JsonSpan span() const;  ///< with the quotes or brackets
+  JsonSpan span() const;                ///< with the quotes or brackets
   Json at(std::string_view key) const;  ///< first member of that name; linear
   std::uint32_t count() const;
   /// First element or member value, and the one after this one; absent at the end.
@@ -68,8 +69,8 @@ class JsonText {
 
 /// Text as a JSON string with its quotes (non-ASCII bytes as they are).
 std::string json_quote(std::string_view text);
-/// A double as torch writes it: shortest form that reads back equal, with ".0" when it looks like an integer, and
-/// non-finite numbers as strings.
+/// A double as torch writes it: shortest form that reads back equal, with ".0" when it looks like an integer,
+/// and non-finite numbers as strings.
 std::string json_float(double value);
 
 }  // namespace md

@@ -1,5 +1,5 @@
-// Where each part of the graph view lies in the JSON text of a torch.export archive. The reader fills it, the writer
-// splices with it. All spans are byte ranges of models/model.json.
+// Where each part of the graph view lies in the JSON text of a torch.export archive. The reader fills it, the
+// writer splices with it. All spans are byte ranges of models/model.json.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,11 +14,12 @@ namespace md {
 
 struct Pt2NodeLayout {
   JsonSpan whole, metadata;
-  Json inputs;                         ///< the array of named arguments
-  std::vector<JsonSpan> input_names;   ///< parallel to Node::inputs: the quoted name, or {"as_none":..} for an absent one
-  std::vector<JsonSpan> output_names;  ///< parallel to Node::outputs
+  Json inputs;  ///< the array of named arguments
+  std::vector<JsonSpan>
+      input_names;  ///< parallel to Node::inputs: the quoted name, or {"as_none":..} for an absent one
+  std::vector<JsonSpan> output_names;                   ///< parallel to Node::outputs
   std::vector<std::pair<std::string, JsonSpan>> attrs;  ///< attribute -> the value object, {"as_int": 0}
-  bool mutation = false;               ///< a node of the view only: stands for a buffer_mutation output
+  bool mutation = false;  ///< a node of the view only: stands for a buffer_mutation output
 };
 
 /// One argument of graph.inputs or graph.outputs, in file order.
@@ -29,11 +30,12 @@ struct Pt2Port {
 
 struct Pt2GraphLayout {
   JsonSpan inputs, outputs, nodes, tensor_values;
-  Json tensor_meta;                      ///< the object of all tensors
+  Json tensor_meta;  ///< the object of all tensors
   std::vector<Pt2Port> input_ports, output_ports;
-  std::vector<JsonSpan> value_entries;   ///< by ValueId: the entry of tensor_values with its key; empty for symbols
-  std::vector<Json> value_meta;          ///< by ValueId; absent for symbols
-  std::vector<Pt2NodeLayout> nodes_at;   ///< by NodeId
+  std::vector<JsonSpan>
+      value_entries;             ///< by ValueId: the entry of tensor_values with its key; empty for symbols
+  std::vector<Json> value_meta;  ///< by ValueId; absent for symbols
+  std::vector<Pt2NodeLayout> nodes_at;  ///< by NodeId
 };
 
 enum class Pt2PortKind { user, parameter, buffer, constant, mutation, other };
@@ -41,29 +43,29 @@ enum class Pt2PortKind { user, parameter, buffer, constant, mutation, other };
 /// One entry of signature.input_specs or output_specs.
 struct Pt2Spec {
   Pt2PortKind kind = Pt2PortKind::other;
-  JsonSpan whole, name;      ///< `name`: the argument's quoted name
-  std::string target;        ///< parameter, buffer or constant name
+  JsonSpan whole, name;  ///< `name`: the argument's quoted name
+  std::string target;    ///< parameter, buffer or constant name
   bool persistent = true;
 };
 
 /// One entry of a weights or constants config, with the member that holds its bytes.
 struct Pt2Payload {
-  std::string fqn, member;   ///< `member`: full zip name
-  JsonSpan whole, meta;      ///< in the config's text: the entry with its key, and tensor_meta
-  ValueId value = none_id;   ///< the placeholder of graph 0 that it fills
+  std::string fqn, member;  ///< `member`: full zip name
+  JsonSpan whole, meta;     ///< in the config's text: the entry with its key, and tensor_meta
+  ValueId value = none_id;  ///< the placeholder of graph 0 that it fills
 };
 
 struct Pt2Config {
   const ZipMember* member = nullptr;
   std::shared_ptr<const void> owner;
   std::unique_ptr<JsonText> json;
-  JsonSpan object;           ///< the object behind "config"
+  JsonSpan object;  ///< the object behind "config"
   std::vector<Pt2Payload> payloads;
 };
 
 struct Pt2Layout {
-  std::string root;          ///< "model/" or "" in the older format
-  bool older = false;        ///< serialized_exported_program.json
+  std::string root;    ///< "model/" or "" in the older format
+  bool older = false;  ///< serialized_exported_program.json
   const ZipMember* program = nullptr;
   std::shared_ptr<const void> program_owner;
   std::unique_ptr<JsonText> json;
@@ -73,7 +75,8 @@ struct Pt2Layout {
   Pt2Config weights, constants;
 };
 
-/// torch's number of an element type in the archive (serde.ScalarType), and back; 0 and unknown when there is none.
+/// torch's number of an element type in the archive (serde.ScalarType), and back; 0 and unknown when there is
+/// none.
 int pt2_scalar_type(DType type);
 DType dtype_of_pt2(std::int64_t scalar_type);
 

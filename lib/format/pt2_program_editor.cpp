@@ -11,7 +11,9 @@
 namespace md {
 namespace {
 
-tl::unexpected<Error> cannot(const std::string& what) { return fail(Error::Kind::internal, "writing a .pt2: " + what); }
+tl::unexpected<Error> cannot(const std::string& what) {
+  return fail(Error::Kind::internal, "writing a .pt2: " + what);
+}
 
 /// A name torch accepts for a graph value: letters, digits and underscores, not starting with a digit.
 std::string identifier(std::string_view hint) {
@@ -21,12 +23,19 @@ std::string identifier(std::string_view hint) {
   return out;
 }
 
-bool same_type(const Value& a, const Value& b) { return a.dtype == b.dtype && a.shape == b.shape && a.dim_names == b.dim_names; }
+bool same_type(const Value& a, const Value& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.dim_names == b.dim_names;
+}
 
 }  // namespace
 
-Pt2ProgramEditor::Pt2ProgramEditor(const Model& original, const Model& edited, const Pt2Layout& layout, std::function<Pt2PortKind(const Constant&)> shared_kind)
-    : original_(original), edited_(edited), layout_(layout), shared_kind_(std::move(shared_kind)), splices_(layout.json->text()) {
+Pt2ProgramEditor::Pt2ProgramEditor(const Model& original, const Model& edited, const Pt2Layout& layout,
+                                   std::function<Pt2PortKind(const Constant&)> shared_kind)
+    : original_(original),
+      edited_(edited),
+      layout_(layout),
+      shared_kind_(std::move(shared_kind)),
+      splices_(layout.json->text()) {
   new_names_.resize(edited.graphs.size());
   live_.resize(edited.graphs.size());
   for (const Graph& graph : original.graphs)
@@ -64,8 +73,14 @@ void Pt2ProgramEditor::name_values(std::size_t index) {
     std::string base = identifier(value.name);
     if (index == 0 && value.is_constant() && !base.starts_with("c_md_")) base = "c_md_" + base;
     std::string name = base;
-    // An inner graph's input may carry the name of the operand it stands for: other graphs have their own names.
-    for (int n = 1; used_names_.count(name) && !(index > 0 && std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end() && n == 1); ++n) name = fmt::format("{}_{}", base, n);
+    // An inner graph's input may carry the name of the operand it stands for: other graphs have their own
+    // names.
+    for (int n = 1;
+         used_names_.count(name) &&
+         !(index > 0 && std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end() &&
+           n == 1);
+         ++n)
+      name = fmt::format("{}_{}", base, n);
     used_names_.insert(name);
     new_names_[index].emplace(id, std::move(name));
   }
@@ -78,13 +93,15 @@ std::string Pt2ProgramEditor::name_of(std::size_t index, ValueId id) const {
 
 bool Pt2ProgramEditor::is_renamed(std::size_t index, ValueId id) const {
   const auto& before = original_.graphs[index].values;
-  return id >= 0 && static_cast<std::size_t>(id) < before.size() && before[static_cast<std::size_t>(id)].name != edited_.graphs[index].value(id).name;
+  return id >= 0 && static_cast<std::size_t>(id) < before.size() &&
+         before[static_cast<std::size_t>(id)].name != edited_.graphs[index].value(id).name;
 }
 
 Status Pt2ProgramEditor::edit_graph(std::size_t index) {
   const Graph& before = original_.graphs[index];
   const Graph& after = edited_.graphs[index];
-  if (after.values.size() < before.values.size() || after.nodes.size() < before.nodes.size()) return cannot("values or nodes of the file are missing from the edited model");
+  if (after.values.size() < before.values.size() || after.nodes.size() < before.nodes.size())
+    return cannot("values or nodes of the file are missing from the edited model");
   for (const NodeId id : after.order)
     if (static_cast<std::size_t>(id) < before.nodes.size())
       if (auto ok = edit_node(index, id); !ok) return ok;
@@ -103,13 +120,17 @@ Status Pt2ProgramEditor::edit_node(std::size_t index, NodeId id) {
     return cannot(fmt::format("node {} ({}) changed its operator or its number of operands", id, was.op));
   for (std::size_t i = 0; i < now.inputs.size(); ++i) {
     if (now.inputs[i] == was.inputs[i] && !is_renamed(index, now.inputs[i])) continue;
-    if (now.inputs[i] == none_id) return cannot(fmt::format("operand {} of node {} ({}) was taken away", i, id, was.op));
+    if (now.inputs[i] == none_id)
+      return cannot(fmt::format("operand {} of node {} ({}) was taken away", i, id, was.op));
     const std::string name = name_of(index, now.inputs[i]);
     const bool absent = was.inputs[i] == none_id;
-    splices_.replace(at.input_names[i], absent ? render_value(edited_.graphs[index].value(now.inputs[i]), name) : json_quote(name));
+    splices_.replace(at.input_names[i], absent
+                                            ? render_value(edited_.graphs[index].value(now.inputs[i]), name)
+                                            : json_quote(name));
   }
   for (std::size_t i = 0; i < now.outputs.size(); ++i)
-    if (now.outputs[i] != was.outputs[i] || is_renamed(index, now.outputs[i])) splices_.replace(at.output_names[i], json_quote(name_of(index, now.outputs[i])));
+    if (now.outputs[i] != was.outputs[i] || is_renamed(index, now.outputs[i]))
+      splices_.replace(at.output_names[i], json_quote(name_of(index, now.outputs[i])));
   const auto names = [&](ValueId v) { return name_of(index, v); };
   std::string added;
   for (const auto& [key, value] : now.attrs) {
@@ -120,9 +141,12 @@ Status Pt2ProgramEditor::edit_node(std::size_t index, NodeId id) {
       continue;
     }
     const std::string text = render_literal(key, value, edited_.graphs[index], now, names);
-    const auto span = std::find_if(at.attrs.begin(), at.attrs.end(), [&](const auto& a) { return a.first == key; });
-    if (span != at.attrs.end()) splices_.replace(span->second, text);
-    else added += (at.inputs.count() || !added.empty() ? ", " : "") + render_argument(key, text, true);
+    const auto span =
+        std::find_if(at.attrs.begin(), at.attrs.end(), [&](const auto& a) { return a.first == key; });
+    if (span != at.attrs.end())
+      splices_.replace(span->second, text);
+    else
+      added += (at.inputs.count() || !added.empty() ? ", " : "") + render_argument(key, text, true);
   }
   if (!added.empty()) splices_.insert(at.inputs.span().end - 1, added);
   return {};
@@ -130,7 +154,8 @@ Status Pt2ProgramEditor::edit_node(std::size_t index, NodeId id) {
 
 void Pt2ProgramEditor::add_metadata(JsonSpan metadata, const std::string& key, const std::string& text) {
   if (metadata.size() < 2) return;
-  const bool empty = splices_.original().substr(metadata.begin, metadata.size()).find('"') == std::string_view::npos;
+  const bool empty =
+      splices_.original().substr(metadata.begin, metadata.size()).find('"') == std::string_view::npos;
   splices_.insert(metadata.end - 1, (empty ? "" : ", ") + json_quote(key) + ": " + json_quote(text));
 }
 
@@ -154,8 +179,11 @@ Status Pt2ProgramEditor::edit_nodes(std::size_t index) {
   for (const NodeId id : after.order) {
     const Node& node = after.node(id);
     if (node.op == "buffer_mutation") continue;
-    if (static_cast<std::size_t>(id) < before.nodes.size()) parts.push_back(splices_.text_of(layout_.graphs[index].nodes_at[static_cast<std::size_t>(id)].whole));
-    else parts.push_back(render_node(after, node, [&](ValueId v) { return name_of(index, v); }, metadata_for(index, node)));
+    if (static_cast<std::size_t>(id) < before.nodes.size())
+      parts.push_back(splices_.text_of(layout_.graphs[index].nodes_at[static_cast<std::size_t>(id)].whole));
+    else
+      parts.push_back(render_node(
+          after, node, [&](ValueId v) { return name_of(index, v); }, metadata_for(index, node)));
   }
   splices_.replace_elements(layout_.graphs[index].nodes, parts);
   return {};
@@ -168,13 +196,17 @@ std::string Pt2ProgramEditor::size_text(std::size_t index, const Value& value, s
     for (std::size_t g = 0; g < original_.graphs.size(); ++g)
       for (const Json meta : layout_.graphs[g].value_meta)
         for (Json size = meta.at("sizes").first(); size; size = size.next())
-          if (const Json expression = size.at("as_expr").at("expr_str")) symbol_sizes_.emplace(pt2_symbol_text(expression.text()), size.raw());
+          if (const Json expression = size.at("as_expr").at("expr_str"))
+            symbol_sizes_.emplace(pt2_symbol_text(expression.text()), size.raw());
   (void)index;
   const auto it = symbol_sizes_.find(symbol);
-  return it != symbol_sizes_.end() ? it->second : fmt::format("{{\"as_int\": {}}}", std::max<std::int64_t>(value.shape[dim], 1));
+  return it != symbol_sizes_.end()
+             ? it->second
+             : fmt::format("{{\"as_int\": {}}}", std::max<std::int64_t>(value.shape[dim], 1));
 }
 
-/// The table of tensor types: entries of values that are gone leave, changed ones are rendered again, new ones follow.
+/// The table of tensor types: entries of values that are gone leave, changed ones are rendered again, new
+/// ones follow.
 void Pt2ProgramEditor::edit_values(std::size_t index) {
   const Graph& before = original_.graphs[index];
   const Graph& after = edited_.graphs[index];
@@ -197,8 +229,10 @@ void Pt2ProgramEditor::edit_values(std::size_t index) {
         continue;
       }
       const Json meta = at.value_meta[i];
-      if (value.shape != before.values[i].shape || value.dim_names != before.values[i].dim_names) splices_.replace(meta.span(), render_tensor_meta(value, size, meta.at("requires_grad").boolean()));
-      else if (value.dtype != before.values[i].dtype) splices_.replace(meta.at("dtype").span(), std::to_string(pt2_scalar_type(value.dtype)));
+      if (value.shape != before.values[i].shape || value.dim_names != before.values[i].dim_names)
+        splices_.replace(meta.span(), render_tensor_meta(value, size, meta.at("requires_grad").boolean()));
+      else if (value.dtype != before.values[i].dtype)
+        splices_.replace(meta.at("dtype").span(), std::to_string(pt2_scalar_type(value.dtype)));
       if (is_renamed(index, id)) splices_.replace(meta.key_span(), json_quote(value.name)), rebuilt = true;
       parts.push_back(splices_.text_of(at.value_entries[i]));
     } else if (is_live(index, id) && bit_width(value.dtype) > 0) {
@@ -211,13 +245,15 @@ void Pt2ProgramEditor::edit_values(std::size_t index) {
 
 Status Pt2ProgramEditor::edit_inner_ports(std::size_t index) {
   const Graph& after = edited_.graphs[index];
-  for (const auto& [ports, ids] : {std::pair{&layout_.graphs[index].input_ports, &after.inputs}, std::pair{&layout_.graphs[index].output_ports, &after.outputs}}) {
+  for (const auto& [ports, ids] : {std::pair{&layout_.graphs[index].input_ports, &after.inputs},
+                                   std::pair{&layout_.graphs[index].output_ports, &after.outputs}}) {
     std::size_t next = 0;
     for (const Pt2Port& port : *ports) {
       if (port.value == none_id) continue;
       if (next >= ids->size()) return cannot("an inner graph lost an input or output");
       const ValueId id = (*ids)[next++];
-      if (id != port.value || is_renamed(index, id)) splices_.replace(port.name, json_quote(name_of(index, id)));
+      if (id != port.value || is_renamed(index, id))
+        splices_.replace(port.name, json_quote(name_of(index, id)));
     }
     if (next != ids->size()) return cannot("an inner graph gained an input or output");
   }
@@ -229,12 +265,14 @@ Status Pt2ProgramEditor::edit_interface() {
   return edit_results();
 }
 
-/// Parameters, buffers and constants: changed types and bytes, dropped ones, and new ones in front of the user's inputs.
+/// Parameters, buffers and constants: changed types and bytes, dropped ones, and new ones in front of the
+/// user's inputs.
 void Pt2ProgramEditor::edit_placeholders() {
   const Graph& before = original_.graphs[0];
   const Graph& after = edited_.graphs[0];
   std::unordered_set<ValueId> was_read;
-  for (const NodeId id : before.order) was_read.insert(before.node(id).inputs.begin(), before.node(id).inputs.end());
+  for (const NodeId id : before.order)
+    was_read.insert(before.node(id).inputs.begin(), before.node(id).inputs.end());
   was_read.insert(before.outputs.begin(), before.outputs.end());
   std::vector<std::string> ports, specs, new_ports, new_specs;
   std::size_t first_user = 0;
@@ -242,7 +280,8 @@ void Pt2ProgramEditor::edit_placeholders() {
   for (std::size_t i = 0; i < layout_.input_specs.size(); ++i) {
     const Pt2Spec& spec = layout_.input_specs[i];
     const ValueId id = layout_.graphs[0].input_ports[i].value;
-    const bool stored = spec.kind == Pt2PortKind::parameter || spec.kind == Pt2PortKind::buffer || spec.kind == Pt2PortKind::constant;
+    const bool stored = spec.kind == Pt2PortKind::parameter || spec.kind == Pt2PortKind::buffer ||
+                        spec.kind == Pt2PortKind::constant;
     if (stored && id != none_id && was_read.count(id) && !is_live(0, id)) {
       dropped_.insert(spec.target);
       rebuilt = true;
@@ -250,7 +289,9 @@ void Pt2ProgramEditor::edit_placeholders() {
     }
     if (stored && id != none_id && before.value(id).constant && after.value(id).constant) {
       const Value &was = before.value(id), &now = after.value(id);
-      if (was.constant->bytes.data() != now.constant->bytes.data() || was.constant->bytes.size() != now.constant->bytes.size() || !same_type(was, now)) changed_.push_back({id, false, spec.kind, spec.target});
+      if (was.constant->bytes.data() != now.constant->bytes.data() ||
+          was.constant->bytes.size() != now.constant->bytes.size() || !same_type(was, now))
+        changed_.push_back({id, false, spec.kind, spec.target});
     }
     ports.push_back(splices_.text_of(layout_.graphs[0].input_ports[i].whole));
     specs.push_back(splices_.text_of(spec.whole));
@@ -261,24 +302,33 @@ void Pt2ProgramEditor::edit_placeholders() {
     if (!after.values[i].is_constant() || !is_live(0, id)) continue;
     const std::string name = name_of(0, id);
     Pt2PortKind kind = shared_kind_(*after.values[i].constant);
-    if (kind == Pt2PortKind::other) kind = is_float(after.values[i].dtype) ? Pt2PortKind::parameter : Pt2PortKind::buffer;
+    if (kind == Pt2PortKind::other)
+      kind = is_float(after.values[i].dtype) ? Pt2PortKind::parameter : Pt2PortKind::buffer;
     changed_.push_back({id, true, kind, name});
     new_ports.push_back(render_value(after.values[i], name));
     const std::string quoted = json_quote(name), argument = "{\"name\": " + quoted + "}";
-    if (kind == Pt2PortKind::parameter) new_specs.push_back(fmt::format("{{\"parameter\": {{\"arg\": {}, \"parameter_name\": {}}}}}", argument, quoted));
-    else if (kind == Pt2PortKind::buffer) new_specs.push_back(fmt::format("{{\"buffer\": {{\"arg\": {}, \"buffer_name\": {}, \"persistent\": true}}}}", argument, quoted));
-    else new_specs.push_back(fmt::format("{{\"tensor_constant\": {{\"arg\": {}, \"tensor_constant_name\": {}}}}}", argument, quoted));
+    if (kind == Pt2PortKind::parameter)
+      new_specs.push_back(
+          fmt::format("{{\"parameter\": {{\"arg\": {}, \"parameter_name\": {}}}}}", argument, quoted));
+    else if (kind == Pt2PortKind::buffer)
+      new_specs.push_back(fmt::format(
+          "{{\"buffer\": {{\"arg\": {}, \"buffer_name\": {}, \"persistent\": true}}}}", argument, quoted));
+    else
+      new_specs.push_back(fmt::format(
+          "{{\"tensor_constant\": {{\"arg\": {}, \"tensor_constant_name\": {}}}}}", argument, quoted));
   }
   if (!rebuilt && new_ports.empty()) return;
   const auto place = [&](std::vector<std::string>& list, std::vector<std::string>& added) {
-    list.insert(list.begin() + static_cast<std::ptrdiff_t>(first_user), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
+    list.insert(list.begin() + static_cast<std::ptrdiff_t>(first_user),
+                std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
   };
   place(ports, new_ports), place(specs, new_specs);
   splices_.replace_elements(layout_.graphs[0].inputs, ports);
   splices_.replace_elements(layout_.input_specs_at, specs);
 }
 
-/// graph.outputs and output_specs: changed names, and buffer mutations that came or went (torch wants them first).
+/// graph.outputs and output_specs: changed names, and buffer mutations that came or went (torch wants them
+/// first).
 Status Pt2ProgramEditor::edit_results() {
   const Graph& before = original_.graphs[0];
   const Graph& after = edited_.graphs[0];
@@ -287,7 +337,8 @@ Status Pt2ProgramEditor::edit_results() {
   bool rebuilt = false;
   const auto buffer_name = [&](ValueId buffer) -> std::string {
     for (std::size_t i = 0; i < layout_.input_specs.size(); ++i)
-      if (at.input_ports[i].value == buffer && layout_.input_specs[i].kind == Pt2PortKind::buffer) return layout_.input_specs[i].target;
+      if (at.input_ports[i].value == buffer && layout_.input_specs[i].kind == Pt2PortKind::buffer)
+        return layout_.input_specs[i].target;
     return {};
   };
   for (const NodeId id : after.order) {
@@ -299,10 +350,14 @@ Status Pt2ProgramEditor::edit_results() {
     if (target.empty()) return cannot("a mutation names a value that is not a buffer");
     const std::string name = json_quote(name_of(0, node.inputs.at(1)));
     ports.push_back("{\"as_tensor\": {\"name\": " + name + "}}");
-    specs.push_back(fmt::format("{{\"buffer_mutation\": {{\"arg\": {{\"name\": {}}}, \"buffer_name\": {}}}}}", name, json_quote(target)));
+    specs.push_back(fmt::format("{{\"buffer_mutation\": {{\"arg\": {{\"name\": {}}}, \"buffer_name\": {}}}}}",
+                                name, json_quote(target)));
   }
   const auto shown_as_node = [&](const Pt2Spec& spec) {
-    return spec.kind == Pt2PortKind::mutation && std::any_of(layout_.input_specs.begin(), layout_.input_specs.end(), [&](const Pt2Spec& input) { return input.kind != Pt2PortKind::user && input.target == spec.target; });
+    return spec.kind == Pt2PortKind::mutation &&
+           std::any_of(layout_.input_specs.begin(), layout_.input_specs.end(), [&](const Pt2Spec& input) {
+             return input.kind != Pt2PortKind::user && input.target == spec.target;
+           });
   };
   std::size_t next = 0;
   for (std::size_t i = 0; i < layout_.output_specs.size(); ++i) {

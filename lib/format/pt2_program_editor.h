@@ -1,4 +1,5 @@
-// Turns the difference between the model as read and an edited copy into replaced ranges of the program's JSON text.
+// Turns the difference between the model as read and an edited copy into replaced ranges of the program's
+// JSON text.
 #pragma once
 #include <functional>
 #include <set>
@@ -23,7 +24,8 @@ struct Pt2ChangedConstant {
 class Pt2ProgramEditor {
  public:
   /// `shared_kind` tells the kind of the stored constant that has the same bytes as a new one, or `other`.
-  Pt2ProgramEditor(const Model& original, const Model& edited, const Pt2Layout& layout, std::function<Pt2PortKind(const Constant&)> shared_kind);
+  Pt2ProgramEditor(const Model& original, const Model& edited, const Pt2Layout& layout,
+                   std::function<Pt2PortKind(const Constant&)> shared_kind);
 
   Status run();
   const Splices& splices() const { return splices_; }
@@ -56,8 +58,9 @@ class Pt2ProgramEditor {
   Splices splices_;
   std::unordered_set<std::string> used_names_;
   std::vector<std::unordered_map<ValueId, std::string>> new_names_;  ///< by graph
-  std::vector<std::unordered_set<ValueId>> live_;                    ///< by graph: values that the edited graph defines or reads
-  std::unordered_map<std::string, std::string> symbol_sizes_;        ///< symbol -> its size object in the file
+  std::vector<std::unordered_set<ValueId>>
+      live_;  ///< by graph: values that the edited graph defines or reads
+  std::unordered_map<std::string, std::string> symbol_sizes_;  ///< symbol -> its size object in the file
   std::vector<Pt2ChangedConstant> changed_;
   std::set<std::string> dropped_;
 };

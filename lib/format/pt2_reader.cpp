@@ -11,13 +11,17 @@ namespace md {
 namespace {
 
 constexpr std::uint64_t largest_json = std::uint64_t{1} << 30;
-/// Members are checked against their CRC as long as that is quick; a gigabyte of weights is not read for a diagnosis.
+/// Members are checked against their CRC as long as that is quick; a gigabyte of weights is not read for a
+/// diagnosis.
 constexpr std::uint64_t crc_budget = std::uint64_t{32} << 20;
 constexpr std::uint64_t largest_unpacked = std::uint64_t{1} << 28;
 
-const std::pair<const char*, Pt2PortKind> input_kinds[] = {
-    {"parameter", Pt2PortKind::parameter}, {"buffer", Pt2PortKind::buffer}, {"tensor_constant", Pt2PortKind::constant}, {"user_input", Pt2PortKind::user}};
-const std::pair<const char*, Pt2PortKind> output_kinds[] = {{"user_output", Pt2PortKind::user}, {"buffer_mutation", Pt2PortKind::mutation}};
+const std::pair<const char*, Pt2PortKind> input_kinds[] = {{"parameter", Pt2PortKind::parameter},
+                                                           {"buffer", Pt2PortKind::buffer},
+                                                           {"tensor_constant", Pt2PortKind::constant},
+                                                           {"user_input", Pt2PortKind::user}};
+const std::pair<const char*, Pt2PortKind> output_kinds[] = {{"user_output", Pt2PortKind::user},
+                                                            {"buffer_mutation", Pt2PortKind::mutation}};
 
 Json name_in(Json argument) {
   if (const Json n = argument.at("name")) return n;
@@ -45,23 +49,30 @@ std::vector<Pt2Spec> read_specs(Json list, const Kinds& kinds) {
 
 }  // namespace
 
-/// The bytes of a strided tensor in row-major order: the range itself when it is contiguous, else a copy. Empty
-/// optional: the sizes do not fit the range.
-std::optional<Constant> contiguous_constant(Bytes bytes, std::shared_ptr<const void> owner, const Pt2Strides& tensor) {
+/// The bytes of a strided tensor in row-major order: the range itself when it is contiguous, else a copy.
+/// Empty optional: the sizes do not fit the range.
+std::optional<Constant> contiguous_constant(Bytes bytes, std::shared_ptr<const void> owner,
+                                            const Pt2Strides& tensor) {
   const auto count = element_count(tensor.sizes);
   const auto width = static_cast<std::uint64_t>(bit_width(tensor.dtype)) / 8;
-  if (!count || width == 0 || tensor.sizes.size() != tensor.strides.size() || tensor.offset < 0) return std::nullopt;
+  if (!count || width == 0 || tensor.sizes.size() != tensor.strides.size() || tensor.offset < 0)
+    return std::nullopt;
   if (*count == 0) return Constant{bytes.first(0), std::move(owner)};
   std::int64_t expected = 1, last = tensor.offset;
   bool row_major = true;
   for (std::size_t d = tensor.sizes.size(); d-- > 0;) {
     std::int64_t reach = 0;
-    if (tensor.strides[d] < 0 || __builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) || __builtin_add_overflow(last, reach, &last)) return std::nullopt;
+    if (tensor.strides[d] < 0 || __builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      return std::nullopt;
     if (tensor.sizes[d] != 1 && tensor.strides[d] != expected) row_major = false;
     expected *= tensor.sizes[d];
   }
   if (static_cast<std::uint64_t>(last) >= bytes.size() / width) return std::nullopt;
-  if (row_major) return Constant{bytes.subspan(static_cast<std::uint64_t>(tensor.offset) * width, static_cast<std::uint64_t>(*count) * width), std::move(owner)};
+  if (row_major)
+    return Constant{bytes.subspan(static_cast<std::uint64_t>(tensor.offset) * width,
+                                  static_cast<std::uint64_t>(*count) * width),
+                    std::move(owner)};
   if (static_cast<std::uint64_t>(*count) > largest_unpacked / width) return std::nullopt;
   std::vector<std::uint8_t> out(static_cast<std::size_t>(*count) * width);
   std::vector<std::int64_t> index(tensor.sizes.size(), 0);
@@ -79,7 +90,8 @@ std::optional<Constant> contiguous_constant(Bytes bytes, std::shared_ptr<const v
 
 class Pt2Reader {
  public:
-  explicit Pt2Reader(Pt2Document& out) : out_(out), layout_(out.layout_), model_(out.model_), path_(out.file_->path()) {}
+  explicit Pt2Reader(Pt2Document& out)
+      : out_(out), layout_(out.layout_), model_(out.model_), path_(out.file_->path()) {}
 
   Status run() {
     auto zip = ZipArchive::open(out_.file_);
@@ -90,14 +102,17 @@ class Pt2Reader {
     if (layout_.older) {
       if (auto ok = read_older_state(); !ok) return ok;
     } else {
-      for (const auto& [name, config] : {std::pair<const char*, Pt2Config*>{"data/weights/model_weights_config.json", &layout_.weights}, {"data/constants/model_constants_config.json", &layout_.constants}})
+      for (const auto& [name, config] :
+           {std::pair<const char*, Pt2Config*>{"data/weights/model_weights_config.json", &layout_.weights},
+            {"data/constants/model_constants_config.json", &layout_.constants}})
         if (auto ok = read_config(layout_.root + name, *config); !ok) return ok;
     }
     if (auto ok = check_sums(); !ok) return ok;
     finish();
     for (Graph& graph : model_.graphs) {
       graph.index();
-      if (auto broken = broken_invariant(graph)) return input_error(fmt::format("{}: {}: {}", path_, graph.name, *broken));
+      if (auto broken = broken_invariant(graph))
+        return input_error(fmt::format("{}: {}: {}", path_, graph.name, *broken));
     }
     return {};
   }
@@ -105,28 +120,36 @@ class Pt2Reader {
  private:
   Status find_program() {
     const auto& members = zip().members();
-    if (members.empty()) return input_error(fmt::format("{}: an empty zip archive, expected a torch.export archive", path_));
+    if (members.empty())
+      return input_error(fmt::format("{}: an empty zip archive, expected a torch.export archive", path_));
     const std::string& first = members.front().name;
     layout_.root = first.substr(0, first.find('/') == std::string::npos ? 0 : first.find('/') + 1);
     for (const ZipMember& m : members) {
-      if (m.name == "serialized_exported_program.json") layout_.program = &m, layout_.older = true, layout_.root.clear();
+      if (m.name == "serialized_exported_program.json")
+        layout_.program = &m, layout_.older = true, layout_.root.clear();
       const bool program = m.name.starts_with(layout_.root + "models/") && m.name.ends_with(".json");
       if (program && (!layout_.program || m.name == layout_.root + "models/model.json")) layout_.program = &m;
     }
     if (layout_.program) return {};
     std::string hint;
     for (const ZipMember& m : members) {
-      if (m.name.ends_with("constants.pkl")) hint = "; this is a TorchScript file: export the module with torch.export.save";
-      else if (hint.empty() && m.name.ends_with("data.pkl")) hint = "; this is a torch.save checkpoint: export the module with torch.export.save";
-      else if (hint.empty() && m.name.ends_with(".so")) hint = "; this is a compiled AOTInductor package without its program";
+      if (m.name.ends_with("constants.pkl"))
+        hint = "; this is a TorchScript file: export the module with torch.export.save";
+      else if (hint.empty() && m.name.ends_with("data.pkl"))
+        hint = "; this is a torch.save checkpoint: export the module with torch.export.save";
+      else if (hint.empty() && m.name.ends_with(".so"))
+        hint = "; this is a compiled AOTInductor package without its program";
     }
-    return input_error(fmt::format("{}: a zip archive without {}models/*.json, so not a torch.export archive{}", path_, layout_.root, hint));
+    return input_error(
+        fmt::format("{}: a zip archive without {}models/*.json, so not a torch.export archive{}", path_,
+                    layout_.root, hint));
   }
 
   Result<std::unique_ptr<JsonText>> parse(const ZipMember& member, std::shared_ptr<const void>& owner) {
     const auto content = zip().content(member, largest_json, owner);
     if (!content) return tl::make_unexpected(content.error());
-    auto json = JsonText::parse({reinterpret_cast<const char*>(content->data()), content->size()}, path_ + ": " + member.name);
+    auto json = JsonText::parse({reinterpret_cast<const char*>(content->data()), content->size()},
+                                path_ + ": " + member.name);
     if (!json) return tl::make_unexpected(json.error());
     return std::make_unique<JsonText>(std::move(*json));
   }
@@ -137,30 +160,41 @@ class Pt2Reader {
     layout_.json = std::move(*json);
     const Json top = layout_.json->root(), module = top.at("graph_module");
     const std::string where = path_ + ": " + layout_.program->name;
-    if (module.kind() != Json::Kind::object) return input_error(fmt::format("{}: expected an object \"graph_module\" (a torch.export program)", where));
+    if (module.kind() != Json::Kind::object)
+      return input_error(
+          fmt::format("{}: expected an object \"graph_module\" (a torch.export program)", where));
     model_.format = Format::pt2;
     const auto graph = read_pt2_graph(module.at("graph"), "forward", where, model_, layout_);
     if (!graph) return tl::make_unexpected(graph.error());
-    const Json inputs = module.at("signature").at("input_specs"), outputs = module.at("signature").at("output_specs");
+    const Json inputs = module.at("signature").at("input_specs"),
+               outputs = module.at("signature").at("output_specs");
     layout_.input_specs_at = inputs.span(), layout_.output_specs_at = outputs.span();
-    layout_.input_specs = read_specs(inputs, input_kinds), layout_.output_specs = read_specs(outputs, output_kinds);
+    layout_.input_specs = read_specs(inputs, input_kinds),
+    layout_.output_specs = read_specs(outputs, output_kinds);
     const Pt2GraphLayout& at = layout_.graphs.front();
-    if (layout_.input_specs.size() != at.input_ports.size() || layout_.output_specs.size() != at.output_ports.size())
-      return input_error(fmt::format("{}: the signature has {} inputs and {} outputs, the graph {} and {}", where, layout_.input_specs.size(), layout_.output_specs.size(), at.input_ports.size(), at.output_ports.size()));
+    if (layout_.input_specs.size() != at.input_ports.size() ||
+        layout_.output_specs.size() != at.output_ports.size())
+      return input_error(fmt::format("{}: the signature has {} inputs and {} outputs, the graph {} and {}",
+                                     where, layout_.input_specs.size(), layout_.output_specs.size(),
+                                     at.input_ports.size(), at.output_ports.size()));
     const std::string version = top.at("torch_version").text();
     model_.producer = version.empty() ? "torch.export" : "torch " + version;
     const Json schema = top.at("schema_version");
-    model_.metadata.emplace_back("schema", fmt::format("{}.{}", schema.at("major").raw(), schema.at("minor").raw()));
+    model_.metadata.emplace_back("schema",
+                                 fmt::format("{}.{}", schema.at("major").raw(), schema.at("minor").raw()));
     for (Json range = top.at("range_constraints").first(); range; range = range.next())
-      model_.metadata.emplace_back("range " + range.key(), fmt::format("{}..{}", range.at("min_val").raw(), range.at("max_val").raw()));
+      model_.metadata.emplace_back("range " + range.key(), fmt::format("{}..{}", range.at("min_val").raw(),
+                                                                       range.at("max_val").raw()));
     return {};
   }
 
-  /// The placeholder that a parameter, buffer or constant name fills; none_id when nothing in the program names it.
+  /// The placeholder that a parameter, buffer or constant name fills; none_id when nothing in the program
+  /// names it.
   ValueId placeholder(const std::string& fqn) {
     if (targets_.empty())
       for (std::size_t i = 0; i < layout_.input_specs.size(); ++i)
-        if (layout_.input_specs[i].kind != Pt2PortKind::user) targets_.emplace(layout_.input_specs[i].target, layout_.graphs.front().input_ports[i].value);
+        if (layout_.input_specs[i].kind != Pt2PortKind::user)
+          targets_.emplace(layout_.input_specs[i].target, layout_.graphs.front().input_ports[i].value);
     const auto it = targets_.find(fqn);
     return it == targets_.end() ? none_id : it->second;
   }
@@ -176,10 +210,15 @@ class Pt2Reader {
     config.object = entries.span();
     for (Json entry = entries.first(); entry; entry = entry.next()) {
       const Json meta = entry.at("tensor_meta");
-      Pt2Payload payload{entry.key(), folder + entry.at("path_name").text(), {entry.key_span().begin, entry.span().end}, meta.span(), placeholder(entry.key())};
+      Pt2Payload payload{entry.key(),
+                         folder + entry.at("path_name").text(),
+                         {entry.key_span().begin, entry.span().end},
+                         meta.span(),
+                         placeholder(entry.key())};
       const ZipMember* member = zip().find(payload.member);
       if (!member)
-        return input_error(fmt::format("{}: {}: \"{}\" is kept in {}, which the archive does not hold", path_, name, payload.fqn, payload.member));
+        return input_error(fmt::format("{}: {}: \"{}\" is kept in {}, which the archive does not hold", path_,
+                                       name, payload.fqn, payload.member));
       if (!entry.at("use_pickle").boolean() && payload.value != none_id)
         if (auto ok = fill(payload, meta, *member); !ok) return ok;
       config.payloads.push_back(std::move(payload));
@@ -188,9 +227,12 @@ class Pt2Reader {
   }
 
   Status fill(const Pt2Payload& payload, Json meta, const ZipMember& member) {
-    Pt2Strides tensor{dtype_of_pt2(meta.at("dtype").integer()), {}, {}, meta.at("storage_offset").at("as_int").integer()};
-    for (Json size = meta.at("sizes").first(); size; size = size.next()) tensor.sizes.push_back(size.at("as_int").integer(-1));
-    for (Json stride = meta.at("strides").first(); stride; stride = stride.next()) tensor.strides.push_back(stride.at("as_int").integer(-1));
+    Pt2Strides tensor{
+        dtype_of_pt2(meta.at("dtype").integer()), {}, {}, meta.at("storage_offset").at("as_int").integer()};
+    for (Json size = meta.at("sizes").first(); size; size = size.next())
+      tensor.sizes.push_back(size.at("as_int").integer(-1));
+    for (Json stride = meta.at("strides").first(); stride; stride = stride.next())
+      tensor.strides.push_back(stride.at("as_int").integer(-1));
     std::shared_ptr<const void> owner = out_.file_;
     Bytes bytes;
     if (member.method == 0) {
@@ -203,14 +245,18 @@ class Pt2Reader {
     auto constant = contiguous_constant(bytes, std::move(owner), tensor);
     Value& value = model_.graphs.front().value(payload.value);
     if (!constant || tensor.dtype != value.dtype || tensor.sizes != value.shape)
-      return input_error(fmt::format("{}: offset {}: member {} holds {} bytes, which are not the {} {} that the program expects for \"{}\"", path_, member.payload_offset, member.name,
-                                     bytes.size(), md::name(value.dtype), shape_text(value.shape), payload.fqn));
+      return input_error(
+          fmt::format("{}: offset {}: member {} holds {} bytes, which are not the {} {} that the program "
+                      "expects for \"{}\"",
+                      path_, member.payload_offset, member.name, bytes.size(), md::name(value.dtype),
+                      shape_text(value.shape), payload.fqn));
     value.constant = std::move(*constant);
     return {};
   }
 
   Status read_older_state() {
-    for (const char* name : {"serialized_state_dict.pt", "serialized_constants.pt", "serialized_state_dict.json", "serialized_constants.json"}) {
+    for (const char* name : {"serialized_state_dict.pt", "serialized_constants.pt",
+                             "serialized_state_dict.json", "serialized_constants.json"}) {
       const ZipMember* member = zip().find(name);
       if (!member || member->size == 0) continue;
       const auto state = read_torch_state(zip(), *member, largest_unpacked);
@@ -221,7 +267,9 @@ class Pt2Reader {
         Value& value = model_.graphs.front().value(id);
         auto constant = contiguous_constant(tensor.storage, tensor.owner, tensor.view);
         if (!constant || tensor.view.dtype != value.dtype || tensor.view.sizes != value.shape)
-          return input_error(fmt::format("{}: {}: the tensor \"{}\" is not the {} {} that the program expects", path_, name, tensor.fqn, md::name(value.dtype), shape_text(value.shape)));
+          return input_error(
+              fmt::format("{}: {}: the tensor \"{}\" is not the {} {} that the program expects", path_, name,
+                          tensor.fqn, md::name(value.dtype), shape_text(value.shape)));
         value.constant = std::move(*constant);
       }
     }
@@ -238,7 +286,8 @@ class Pt2Reader {
     return {};
   }
 
-  /// The interface of graph 0: constants are not inputs, and a buffer_mutation output becomes a node of the view.
+  /// The interface of graph 0: constants are not inputs, and a buffer_mutation output becomes a node of the
+  /// view.
   void finish() {
     Graph& graph = model_.graphs.front();
     Pt2GraphLayout& at = layout_.graphs.front();
@@ -246,7 +295,8 @@ class Pt2Reader {
     graph.outputs.clear();
     for (std::size_t i = 0; i < layout_.input_specs.size(); ++i) {
       const Pt2PortKind kind = layout_.input_specs[i].kind;
-      if (at.input_ports[i].value != none_id && (kind == Pt2PortKind::user || kind == Pt2PortKind::other)) graph.inputs.push_back(at.input_ports[i].value);
+      if (at.input_ports[i].value != none_id && (kind == Pt2PortKind::user || kind == Pt2PortKind::other))
+        graph.inputs.push_back(at.input_ports[i].value);
     }
     ModelSignature signature{"forward", 0, {}, {}};
     for (const ValueId v : graph.inputs) signature.inputs.emplace_back(graph.value(v).name, v);
@@ -287,7 +337,9 @@ Result<std::unique_ptr<Document>> Pt2Document::open(std::shared_ptr<const Mapped
   return std::unique_ptr<Document>(std::move(document));
 }
 
-Result<std::unique_ptr<Document>> open_pt2(std::shared_ptr<const MappedFile> file) { return Pt2Document::open(std::move(file)); }
+Result<std::unique_ptr<Document>> open_pt2(std::shared_ptr<const MappedFile> file) {
+  return Pt2Document::open(std::move(file));
+}
 
 WriteCapability Pt2Document::capability() const { return {true, ""}; }
 

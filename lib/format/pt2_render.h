@@ -1,4 +1,5 @@
-// Renders new nodes, tensor types and signature entries as torch.export JSON. Names of values are given by the caller.
+// Renders new nodes, tensor types and signature entries as torch.export JSON. Names of values are given by
+// the caller.
 #pragma once
 #include <functional>
 #include <string>
@@ -16,9 +17,11 @@ std::string render_tensor_meta(const Value& value, const SizeText& size, bool re
 /// {"as_tensor": {"name": "x"}}, or {"as_sym_int": {"as_name": "n"}} for symbols.
 std::string render_value(const Value& value, const std::string& name);
 /// An attribute as an argument's value object; `name` tells scalar types, layouts and devices apart.
-std::string render_literal(std::string_view name, const AttrValue& value, const Graph& graph, const Node& node, const ValueNames& names);
+std::string render_literal(std::string_view name, const AttrValue& value, const Graph& graph,
+                           const Node& node, const ValueNames& names);
 /// The node object. `metadata`: its metadata object.
-std::string render_node(const Graph& graph, const Node& node, const ValueNames& names, const std::string& metadata);
+std::string render_node(const Graph& graph, const Node& node, const ValueNames& names,
+                        const std::string& metadata);
 /// {"name": .., "arg": .., "kind": 1 or 2}
 std::string render_argument(std::string_view name, const std::string& value, bool keyword);
 

@@ -1,5 +1,5 @@
-// Replacements of byte ranges in a text, composed from the inside out: an inner range is replaced first, an outer one
-// may then be rebuilt from the edited text of its parts.
+// Replacements of byte ranges in a text, composed from the inside out: an inner range is replaced first, an
+// outer one may then be rebuilt from the edited text of its parts.
 #pragma once
 #include <cstdint>
 #include <map>

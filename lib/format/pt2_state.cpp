@@ -13,7 +13,8 @@ constexpr std::size_t most_items = std::size_t{1} << 22;  ///< stack and memo en
 
 struct Item;
 using Items = std::vector<std::shared_ptr<Item>>;
-/// A value on the pickle machine's stack. `list` also serves tuples; `dict` keeps its order as key, value, key, value.
+/// A value on the pickle machine's stack. `list` also serves tuples; `dict` keeps its order as key, value,
+/// key, value.
 struct Item {
   enum class Kind { other, integer, text, global, list, dict, tensor, mark, storage } kind = Kind::other;
   std::int64_t number = 0;
@@ -24,9 +25,13 @@ struct Item {
 using Ref = std::shared_ptr<Item>;
 
 DType storage_type(std::string_view global) {
-  const std::pair<std::string_view, DType> names[] = {{"FloatStorage", DType::f32}, {"DoubleStorage", DType::f64}, {"HalfStorage", DType::f16}, {"BFloat16Storage", DType::bf16},
-                                                      {"LongStorage", DType::i64}, {"IntStorage", DType::i32}, {"ShortStorage", DType::i16}, {"CharStorage", DType::i8},
-                                                      {"ByteStorage", DType::u8}, {"BoolStorage", DType::boolean}, {"ComplexFloatStorage", DType::c64}, {"ComplexDoubleStorage", DType::c128}};
+  const std::pair<std::string_view, DType> names[] = {
+      {"FloatStorage", DType::f32},        {"DoubleStorage", DType::f64},
+      {"HalfStorage", DType::f16},         {"BFloat16Storage", DType::bf16},
+      {"LongStorage", DType::i64},         {"IntStorage", DType::i32},
+      {"ShortStorage", DType::i16},        {"CharStorage", DType::i8},
+      {"ByteStorage", DType::u8},          {"BoolStorage", DType::boolean},
+      {"ComplexFloatStorage", DType::c64}, {"ComplexDoubleStorage", DType::c128}};
   for (const auto& [name, type] : names)
     if (global.ends_with(name)) return type;
   return DType::unknown;
@@ -41,13 +46,16 @@ class PickleMachine {
       const std::uint8_t op = bytes_[at_++];
       if (op == '.') return stack_.empty() ? error("a value before STOP") : Result<Ref>(stack_.back());
       if (stack_.size() > most_items || memo_.size() > most_items) return error("fewer values");
-      if (!step(op)) return error(fmt::format("a pickle operation of torch.save with its operands, found 0x{:02x}", op));
+      if (!step(op))
+        return error(fmt::format("a pickle operation of torch.save with its operands, found 0x{:02x}", op));
     }
     return error("STOP before the end");
   }
 
  private:
-  Result<Ref> error(const std::string& expected) const { return input_error(fmt::format("{}: byte {} of the pickle: expected {}", where_, at_, expected)); }
+  Result<Ref> error(const std::string& expected) const {
+    return input_error(fmt::format("{}: byte {} of the pickle: expected {}", where_, at_, expected));
+  }
 
   static Ref make(Item::Kind kind) {
     auto item = std::make_shared<Item>();
@@ -114,39 +122,73 @@ class PickleMachine {
     Ref a, b;
     Items items;
     switch (op) {
-      case 0x80: return read(u8);
-      case '(': return stack_.push_back(make(Item::Kind::mark)), true;
-      case ')': return push_tuple(0);
-      case '}': return stack_.push_back(make(Item::Kind::dict)), true;
-      case ']': return stack_.push_back(make(Item::Kind::list)), true;
-      case 'N': return stack_.push_back(make(Item::Kind::other)), true;
-      case 0x88: return push_integer(1);
-      case 0x89: return push_integer(0);
-      case 'K': return read(u8) && push_integer(u8);
-      case 'M': return read(u16) && push_integer(u16);
-      case 'J': return read(i32) && push_integer(i32);
-      case 0x8a: return long_integer();
-      case 'G': return at_ + 8 <= bytes_.size() ? (at_ += 8, stack_.push_back(make(Item::Kind::other)), true) : false;
-      case 'X': return read(u32) && push_text(u32);
-      case 0x8c: return read(u8) && push_text(u8);
-      case 'c': return global();
-      case 'q': return read(u8) && remember(u8);
-      case 'r': return read(u32) && remember(u32);
-      case 'h': return read(u8) && recall(u8);
-      case 'j': return read(u32) && recall(u32);
-      case 't': return pop_to_mark(items) && (a = make(Item::Kind::list), a->items = std::move(items), stack_.push_back(a), true);
-      case 0x85: return push_tuple(1);
-      case 0x86: return push_tuple(2);
-      case 0x87: return push_tuple(3);
-      case 'e': return pop_to_mark(items) && extend(items, Item::Kind::list);
-      case 'u': return pop_to_mark(items) && items.size() % 2 == 0 && extend(items, Item::Kind::dict);
-      case 'a': return pop(a) && extend({a}, Item::Kind::list);
-      case 's': return pop(b) && pop(a) && extend({a, b}, Item::Kind::dict);
-      case 'Q': return pop(a) && persistent(a);
-      case 'R': return pop(b) && pop(a) && reduce(*a, *b);
-      case 0x81: return pop(b) && pop(a) && (stack_.push_back(make(Item::Kind::other)), true);
-      case 'b': return pop(b);  // BUILD: attributes of the object below; the object stays
-      default: return false;
+      case 0x80:
+        return read(u8);
+      case '(':
+        return stack_.push_back(make(Item::Kind::mark)), true;
+      case ')':
+        return push_tuple(0);
+      case '}':
+        return stack_.push_back(make(Item::Kind::dict)), true;
+      case ']':
+        return stack_.push_back(make(Item::Kind::list)), true;
+      case 'N':
+        return stack_.push_back(make(Item::Kind::other)), true;
+      case 0x88:
+        return push_integer(1);
+      case 0x89:
+        return push_integer(0);
+      case 'K':
+        return read(u8) && push_integer(u8);
+      case 'M':
+        return read(u16) && push_integer(u16);
+      case 'J':
+        return read(i32) && push_integer(i32);
+      case 0x8a:
+        return long_integer();
+      case 'G':
+        return at_ + 8 <= bytes_.size() ? (at_ += 8, stack_.push_back(make(Item::Kind::other)), true) : false;
+      case 'X':
+        return read(u32) && push_text(u32);
+      case 0x8c:
+        return read(u8) && push_text(u8);
+      case 'c':
+        return global();
+      case 'q':
+        return read(u8) && remember(u8);
+      case 'r':
+        return read(u32) && remember(u32);
+      case 'h':
+        return read(u8) && recall(u8);
+      case 'j':
+        return read(u32) && recall(u32);
+      case 't':
+        return pop_to_mark(items) &&
+               (a = make(Item::Kind::list), a->items = std::move(items), stack_.push_back(a), true);
+      case 0x85:
+        return push_tuple(1);
+      case 0x86:
+        return push_tuple(2);
+      case 0x87:
+        return push_tuple(3);
+      case 'e':
+        return pop_to_mark(items) && extend(items, Item::Kind::list);
+      case 'u':
+        return pop_to_mark(items) && items.size() % 2 == 0 && extend(items, Item::Kind::dict);
+      case 'a':
+        return pop(a) && extend({a}, Item::Kind::list);
+      case 's':
+        return pop(b) && pop(a) && extend({a, b}, Item::Kind::dict);
+      case 'Q':
+        return pop(a) && persistent(a);
+      case 'R':
+        return pop(b) && pop(a) && reduce(*a, *b);
+      case 0x81:
+        return pop(b) && pop(a) && (stack_.push_back(make(Item::Kind::other)), true);
+      case 'b':
+        return pop(b);  // BUILD: attributes of the object below; the object stays
+      default:
+        return false;
     }
   }
 
@@ -183,7 +225,8 @@ class PickleMachine {
   /// ('storage', torch.FloatStorage, '0', 'cpu', 16)
   bool persistent(const Ref& id) {
     Ref item = make(Item::Kind::storage);
-    if (id->items.size() >= 3) item->view.dtype = storage_type(id->items[1]->text), item->text = id->items[2]->text;
+    if (id->items.size() >= 3)
+      item->view.dtype = storage_type(id->items[1]->text), item->text = id->items[2]->text;
     stack_.push_back(std::move(item));
     return true;
   }
@@ -192,7 +235,8 @@ class PickleMachine {
     Ref result = make(Item::Kind::other);
     if (callable.text.ends_with("OrderedDict")) result->kind = Item::Kind::dict;
     if (callable.text.ends_with("_rebuild_parameter") && !args.empty()) result = args[0];
-    if (callable.text.ends_with("_rebuild_tensor_v2") && args.size() >= 4 && args[0]->kind == Item::Kind::storage) {
+    if (callable.text.ends_with("_rebuild_tensor_v2") && args.size() >= 4 &&
+        args[0]->kind == Item::Kind::storage) {
       result->kind = Item::Kind::tensor, result->text = args[0]->text;
       result->view.dtype = args[0]->view.dtype, result->view.offset = args[1]->number;
       for (const Ref& size : args[2]->items) result->view.sizes.push_back(size->number);
@@ -211,14 +255,16 @@ class PickleMachine {
 
 }  // namespace
 
-Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, const ZipMember& member, std::uint64_t limit) {
+Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, const ZipMember& member,
+                                                     std::uint64_t limit) {
   std::shared_ptr<const MappedFile> file = outer.shared_file();
   std::uint64_t offset = member.payload_offset, length = member.size;
   if (member.method != 0) {
     std::shared_ptr<const void> owner;
     const auto content = outer.content(member, limit, owner);
     if (!content) return tl::make_unexpected(content.error());
-    file = MappedFile::from_bytes(outer.file().path() + ": " + member.name, std::string(content->begin(), content->end()));
+    file = MappedFile::from_bytes(outer.file().path() + ": " + member.name,
+                                  std::string(content->begin(), content->end()));
     offset = 0, length = file->bytes().size();
   }
   const auto zip = ZipArchive::open_at(file, offset, length);
@@ -230,7 +276,9 @@ Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, co
     const std::size_t data = m.name.find("/data/");
     if (data != std::string::npos) storages.emplace(m.name.substr(data + 6), &m);
   }
-  if (!pickle) return input_error(fmt::format("{}: {}: expected a torch.save file with a data.pkl", outer.file().path(), member.name));
+  if (!pickle)
+    return input_error(
+        fmt::format("{}: {}: expected a torch.save file with a data.pkl", outer.file().path(), member.name));
   std::shared_ptr<const void> owner;
   const auto content = zip->content(*pickle, limit, owner);
   if (!content) return tl::make_unexpected(content.error());
@@ -241,7 +289,8 @@ Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, co
   for (std::size_t i = 0; i + 1 < entries.size(); i += 2) {
     const Item& value = *entries[i + 1];
     const auto storage = storages.find(value.text);
-    if (value.kind != Item::Kind::tensor || storage == storages.end() || storage->second->method != 0) continue;
+    if (value.kind != Item::Kind::tensor || storage == storages.end() || storage->second->method != 0)
+      continue;
     tensors.push_back({entries[i]->text, zip->stored_bytes(*storage->second), file, value.view});
   }
   return tensors;

@@ -1,6 +1,6 @@
-// A torch.save file of tensors (state_dict, constants) inside an archive of torch 2.7 and before: a zip in the zip,
-// with a pickle that says which tensor lies where. The pickle is interpreted by a small machine that knows the few
-// operations torch.save emits for dictionaries of tensors; it never runs code.
+// A torch.save file of tensors (state_dict, constants) inside an archive of torch 2.7 and before: a zip in
+// the zip, with a pickle that says which tensor lies where. The pickle is interpreted by a small machine that
+// knows the few operations torch.save emits for dictionaries of tensors; it never runs code.
 #pragma once
 #include <memory>
 #include <string>
@@ -26,10 +26,12 @@ struct Pt2StateTensor {
 };
 
 /// Row-major bytes of a strided view of `bytes`; see pt2_reader.cpp.
-std::optional<Constant> contiguous_constant(Bytes bytes, std::shared_ptr<const void> owner, const Pt2Strides& tensor);
+std::optional<Constant> contiguous_constant(Bytes bytes, std::shared_ptr<const void> owner,
+                                            const Pt2Strides& tensor);
 
 /// Tensors of a torch.save member. What the machine does not know (tensor subclasses, scripts) is left out.
 /// Errors: damage. Members above `limit` bytes that are deflated are refused.
-Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, const ZipMember& member, std::uint64_t limit);
+Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, const ZipMember& member,
+                                                     std::uint64_t limit);
 
 }  // namespace md

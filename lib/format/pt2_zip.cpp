@@ -10,10 +10,13 @@
 namespace md {
 namespace {
 
-// Sizes and signatures of PKWARE's APPNOTE, sections 4.3.7 (local header) to 4.3.16 (end of central directory).
-constexpr std::uint32_t local_signature = 0x04034b50, record_signature = 0x02014b50, end_signature = 0x06054b50;
+// Sizes and signatures of PKWARE's APPNOTE, sections 4.3.7 (local header) to 4.3.16 (end of central
+// directory).
+constexpr std::uint32_t local_signature = 0x04034b50, record_signature = 0x02014b50,
+                        end_signature = 0x06054b50;
 constexpr std::uint32_t end64_signature = 0x06064b50, locator64_signature = 0x07064b50;
-constexpr std::uint64_t local_size = 30, record_size = 46, end_size = 22, locator64_size = 20, end64_size = 56;
+constexpr std::uint64_t local_size = 30, record_size = 46, end_size = 22, locator64_size = 20,
+                        end64_size = 56;
 constexpr std::uint64_t longest_comment = 65535;
 constexpr std::uint64_t largest_deflate_ratio = 1032;  ///< deflate cannot do better: a larger claim is false
 
@@ -30,26 +33,38 @@ struct Directory {
 
 Result<Directory> find_directory(Bytes bytes, const std::string& path) {
   if (bytes.size() < end_size)
-    return input_error(fmt::format("{}: {} bytes are too few for a zip archive (at least {}); the file is truncated", path, bytes.size(), end_size));
+    return input_error(
+        fmt::format("{}: {} bytes are too few for a zip archive (at least {}); the file is truncated", path,
+                    bytes.size(), end_size));
   const std::uint64_t last = bytes.size() - end_size;
   const std::uint64_t first = last > longest_comment ? last - longest_comment : 0;
   for (std::uint64_t at = last + 1; at-- > first;) {
     if (number<std::uint32_t>(bytes, at) != end_signature) continue;
     if (at + end_size + number<std::uint16_t>(bytes, at + 20) != bytes.size()) continue;
-    Directory d{number<std::uint32_t>(bytes, at + 16), number<std::uint32_t>(bytes, at + 12), number<std::uint16_t>(bytes, at + 10)};
+    Directory d{number<std::uint32_t>(bytes, at + 16), number<std::uint32_t>(bytes, at + 12),
+                number<std::uint16_t>(bytes, at + 10)};
     if (at >= locator64_size && number<std::uint32_t>(bytes, at - locator64_size) == locator64_signature) {
       const auto end64 = number<std::uint64_t>(bytes, at - locator64_size + 8);
-      if (end64 > bytes.size() || bytes.size() - end64 < end64_size || number<std::uint32_t>(bytes, end64) != end64_signature)
-        return input_error(fmt::format("{}: offset {}: the zip64 locator points to {}, where no zip64 directory end is", path, at - locator64_size, end64));
-      d = {number<std::uint64_t>(bytes, end64 + 48), number<std::uint64_t>(bytes, end64 + 40), number<std::uint64_t>(bytes, end64 + 32)};
+      if (end64 > bytes.size() || bytes.size() - end64 < end64_size ||
+          number<std::uint32_t>(bytes, end64) != end64_signature)
+        return input_error(
+            fmt::format("{}: offset {}: the zip64 locator points to {}, where no zip64 directory end is",
+                        path, at - locator64_size, end64));
+      d = {number<std::uint64_t>(bytes, end64 + 48), number<std::uint64_t>(bytes, end64 + 40),
+           number<std::uint64_t>(bytes, end64 + 32)};
     }
     if (d.offset > at || d.size > at - d.offset)
-      return input_error(fmt::format("{}: offset {}: the zip directory is said to be {} bytes at {}, outside the file of {} bytes", path, at, d.size, d.offset, bytes.size()));
+      return input_error(fmt::format(
+          "{}: offset {}: the zip directory is said to be {} bytes at {}, outside the file of {} bytes", path,
+          at, d.size, d.offset, bytes.size()));
     if (d.entries > d.size / record_size)
-      return input_error(fmt::format("{}: offset {}: {} zip entries do not fit a directory of {} bytes", path, at, d.entries, d.size));
+      return input_error(fmt::format("{}: offset {}: {} zip entries do not fit a directory of {} bytes", path,
+                                     at, d.entries, d.size));
     return d;
   }
-  return input_error(fmt::format("{}: no end of zip directory in the last {} bytes; the file is truncated: copy or save it again", path, bytes.size() - first));
+  return input_error(fmt::format(
+      "{}: no end of zip directory in the last {} bytes; the file is truncated: copy or save it again", path,
+      bytes.size() - first));
 }
 
 /// Takes 64-bit sizes from the zip64 extra field, for those fields that hold the marker 0xffffffff.
@@ -63,42 +78,57 @@ void read_zip64_extra(Bytes extra, ZipMember& m) {
     if (id == 1) {
       std::uint64_t field = at;
       for (std::uint64_t* value : {&m.size, &m.compressed, &m.header_offset})
-        if (*value == 0xffffffff && field + 8 <= at + size) *value = number<std::uint64_t>(extra, field), field += 8;
+        if (*value == 0xffffffff && field + 8 <= at + size)
+          *value = number<std::uint64_t>(extra, field), field += 8;
     }
     at += size;
   }
 }
 
 Status locate_payload(Bytes bytes, const std::string& path, ZipMember& m) {
-  if (m.header_offset > bytes.size() || bytes.size() - m.header_offset < local_size || number<std::uint32_t>(bytes, m.header_offset) != local_signature)
-    return input_error(fmt::format("{}: offset {}: no local zip header for member {}", path, m.header_offset, m.name));
-  const std::uint64_t names = static_cast<std::uint64_t>(number<std::uint16_t>(bytes, m.header_offset + 26)) + number<std::uint16_t>(bytes, m.header_offset + 28);
+  if (m.header_offset > bytes.size() || bytes.size() - m.header_offset < local_size ||
+      number<std::uint32_t>(bytes, m.header_offset) != local_signature)
+    return input_error(
+        fmt::format("{}: offset {}: no local zip header for member {}", path, m.header_offset, m.name));
+  const std::uint64_t names = static_cast<std::uint64_t>(number<std::uint16_t>(bytes, m.header_offset + 26)) +
+                              number<std::uint16_t>(bytes, m.header_offset + 28);
   m.payload_offset = m.header_offset + local_size + names;
   if (m.payload_offset > bytes.size() || m.compressed > bytes.size() - m.payload_offset)
-    return input_error(fmt::format("{}: offset {}: member {} is said to hold {} bytes, but the file ends at {}", path, m.payload_offset, m.name, m.compressed, bytes.size()));
+    return input_error(
+        fmt::format("{}: offset {}: member {} is said to hold {} bytes, but the file ends at {}", path,
+                    m.payload_offset, m.name, m.compressed, bytes.size()));
   return {};
 }
 
 Status check_member(const std::string& path, const ZipMember& m) {
-  if (m.flags & 1) return fail(Error::Kind::unsupported, fmt::format("{}: member {} is encrypted", path, m.name));
+  if (m.flags & 1)
+    return fail(Error::Kind::unsupported, fmt::format("{}: member {} is encrypted", path, m.name));
   if (m.method != 0 && m.method != 8)
-    return fail(Error::Kind::unsupported, fmt::format("{}: member {} uses zip method {}; expected stored (0) or deflated (8)", path, m.name, m.method));
+    return fail(Error::Kind::unsupported,
+                fmt::format("{}: member {} uses zip method {}; expected stored (0) or deflated (8)", path,
+                            m.name, m.method));
   if (m.method == 0 && m.compressed != m.size)
-    return input_error(fmt::format("{}: member {} is stored, but its sizes differ ({} and {})", path, m.name, m.compressed, m.size));
+    return input_error(fmt::format("{}: member {} is stored, but its sizes differ ({} and {})", path, m.name,
+                                   m.compressed, m.size));
   if (m.method == 8 && m.size > largest_deflate_ratio * m.compressed + 64)
-    return input_error(fmt::format("{}: member {}: {} bytes cannot inflate to {}", path, m.name, m.compressed, m.size));
+    return input_error(
+        fmt::format("{}: member {}: {} bytes cannot inflate to {}", path, m.name, m.compressed, m.size));
   return {};
 }
 
-Status check_overlap(const std::string& path, const std::vector<ZipMember>& members, std::uint64_t directory) {
+Status check_overlap(const std::string& path, const std::vector<ZipMember>& members,
+                     std::uint64_t directory) {
   std::vector<const ZipMember*> sorted;
   for (const ZipMember& m : members) sorted.push_back(&m);
-  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->header_offset < b->header_offset; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](auto* a, auto* b) { return a->header_offset < b->header_offset; });
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const std::uint64_t end = sorted[i]->payload_offset + sorted[i]->compressed;
     const std::uint64_t next = i + 1 < sorted.size() ? sorted[i + 1]->header_offset : directory;
     if (end > next)
-      return input_error(fmt::format("{}: offset {}: zip member {} overlaps what follows it; the archive is damaged or a zip bomb", path, sorted[i]->header_offset, sorted[i]->name));
+      return input_error(fmt::format(
+          "{}: offset {}: zip member {} overlaps what follows it; the archive is damaged or a zip bomb", path,
+          sorted[i]->header_offset, sorted[i]->name));
   }
   return {};
 }
@@ -123,21 +153,25 @@ std::uint32_t zip_crc32(Bytes bytes, std::uint32_t seed) {
   for (; i + 8 <= bytes.size(); i += 8) {
     const auto low = number<std::uint32_t>(bytes, i) ^ c;
     const auto high = number<std::uint32_t>(bytes, i + 4);
-    c = crc_tables[7][low & 0xff] ^ crc_tables[6][(low >> 8) & 0xff] ^ crc_tables[5][(low >> 16) & 0xff] ^ crc_tables[4][low >> 24] ^
-        crc_tables[3][high & 0xff] ^ crc_tables[2][(high >> 8) & 0xff] ^ crc_tables[1][(high >> 16) & 0xff] ^ crc_tables[0][high >> 24];
+    c = crc_tables[7][low & 0xff] ^ crc_tables[6][(low >> 8) & 0xff] ^ crc_tables[5][(low >> 16) & 0xff] ^
+        crc_tables[4][low >> 24] ^ crc_tables[3][high & 0xff] ^ crc_tables[2][(high >> 8) & 0xff] ^
+        crc_tables[1][(high >> 16) & 0xff] ^ crc_tables[0][high >> 24];
   }
   for (; i < bytes.size(); ++i) c = crc_tables[0][(c ^ bytes[i]) & 0xff] ^ (c >> 8);
   return ~c;
 }
 
-bool ZipArchive::looks_like(Bytes bytes) { return bytes.size() >= 4 && number<std::uint32_t>(bytes, 0) == local_signature; }
+bool ZipArchive::looks_like(Bytes bytes) {
+  return bytes.size() >= 4 && number<std::uint32_t>(bytes, 0) == local_signature;
+}
 
 Result<ZipArchive> ZipArchive::open(std::shared_ptr<const MappedFile> file) {
   const std::uint64_t size = file->bytes().size();
   return open_at(std::move(file), 0, size);
 }
 
-Result<ZipArchive> ZipArchive::open_at(std::shared_ptr<const MappedFile> file, std::uint64_t offset, std::uint64_t length) {
+Result<ZipArchive> ZipArchive::open_at(std::shared_ptr<const MappedFile> file, std::uint64_t offset,
+                                       std::uint64_t length) {
   ZipArchive archive;
   archive.base_ = offset, archive.length_ = length;
   const Bytes bytes = file->bytes().subspan(offset, length);
@@ -149,10 +183,14 @@ Result<ZipArchive> ZipArchive::open_at(std::shared_ptr<const MappedFile> file, s
   const std::uint64_t end = directory->offset + directory->size;
   for (std::uint64_t i = 0; i < directory->entries; ++i) {
     if (end - at < record_size || number<std::uint32_t>(bytes, at) != record_signature)
-      return input_error(fmt::format("{}: offset {}: expected entry {} of {} of the zip directory", path, at, i + 1, directory->entries));
-    const std::uint64_t name = number<std::uint16_t>(bytes, at + 28), extra = number<std::uint16_t>(bytes, at + 30), comment = number<std::uint16_t>(bytes, at + 32);
+      return input_error(fmt::format("{}: offset {}: expected entry {} of {} of the zip directory", path, at,
+                                     i + 1, directory->entries));
+    const std::uint64_t name = number<std::uint16_t>(bytes, at + 28),
+                        extra = number<std::uint16_t>(bytes, at + 30),
+                        comment = number<std::uint16_t>(bytes, at + 32);
     if (end - at - record_size < name + extra + comment)
-      return input_error(fmt::format("{}: offset {}: the zip directory ends inside entry {}", path, at, i + 1));
+      return input_error(
+          fmt::format("{}: offset {}: the zip directory ends inside entry {}", path, at, i + 1));
     ZipMember m;
     m.flags = number<std::uint16_t>(bytes, at + 8), m.method = number<std::uint16_t>(bytes, at + 10);
     m.time = number<std::uint16_t>(bytes, at + 12), m.date = number<std::uint16_t>(bytes, at + 14);
@@ -168,7 +206,8 @@ Result<ZipArchive> ZipArchive::open_at(std::shared_ptr<const MappedFile> file, s
     archive.members_.push_back(std::move(m));
     at += record_size + name + extra + comment;
   }
-  if (auto ok = check_overlap(path, archive.members_, directory->offset); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = check_overlap(path, archive.members_, directory->offset); !ok)
+    return tl::make_unexpected(ok.error());
   archive.file_ = std::move(file);
   return archive;
 }
@@ -178,25 +217,36 @@ const ZipMember* ZipArchive::find(std::string_view name) const {
   return it == by_name_.end() ? nullptr : &members_[it->second];
 }
 
-Bytes ZipArchive::stored_bytes(const ZipMember& m) const { return file_->bytes().subspan(base_ + m.payload_offset, m.size); }
+Bytes ZipArchive::stored_bytes(const ZipMember& m) const {
+  return file_->bytes().subspan(base_ + m.payload_offset, m.size);
+}
 
 Status ZipArchive::check_crc(const ZipMember& m, Bytes content) const {
   const std::uint32_t sum = zip_crc32(content);
   if (sum == m.crc) return {};
-  return input_error(fmt::format("{}: offset {}: member {} has CRC {:08x}, the zip directory says {:08x}: the file is damaged; copy or save it again", file_->path(),
-                                 m.payload_offset, m.name, sum, m.crc));
+  return input_error(
+      fmt::format("{}: offset {}: member {} has CRC {:08x}, the zip directory says {:08x}: the file is "
+                  "damaged; copy or save it again",
+                  file_->path(), m.payload_offset, m.name, sum, m.crc));
 }
 
-Result<Bytes> ZipArchive::content(const ZipMember& m, std::uint64_t limit, std::shared_ptr<const void>& owner) const {
+Result<Bytes> ZipArchive::content(const ZipMember& m, std::uint64_t limit,
+                                  std::shared_ptr<const void>& owner) const {
   if (m.size > limit)
-    return fail(Error::Kind::unsupported, fmt::format("{}: member {} unpacks to {} bytes; more than {} are not read (zip bomb?)", file_->path(), m.name, m.size, limit));
+    return fail(Error::Kind::unsupported,
+                fmt::format("{}: member {} unpacks to {} bytes; more than {} are not read (zip bomb?)",
+                            file_->path(), m.name, m.size, limit));
   if (m.method == 0) {
     owner = file_;
     const Bytes bytes = stored_bytes(m);
     if (auto ok = check_crc(m, bytes); !ok) return tl::make_unexpected(ok.error());
     return bytes;
   }
-  const auto broken = [&] { return input_error(fmt::format("{}: offset {}: member {} does not inflate to {} bytes: the file is damaged", file_->path(), m.payload_offset, m.name, m.size)); };
+  const auto broken = [&] {
+    return input_error(
+        fmt::format("{}: offset {}: member {} does not inflate to {} bytes: the file is damaged",
+                    file_->path(), m.payload_offset, m.name, m.size));
+  };
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(file_->bytes().data() + base_, length_, 0, &error);

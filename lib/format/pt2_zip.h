@@ -1,5 +1,6 @@
-// The directory of a zip archive, read from the mapped file without copying: every count, offset and length in it is
-// checked against the file before use. Stored members are ranges of the file; deflated ones are inflated on demand.
+// The directory of a zip archive, read from the mapped file without copying: every count, offset and length
+// in it is checked against the file before use. Stored members are ranges of the file; deflated ones are
+// inflated on demand.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,8 @@ struct ZipMember {
   std::uint16_t flags = 0, time = 0, date = 0;
   std::uint32_t crc = 0;
   std::uint64_t compressed = 0, size = 0;
-  std::uint64_t header_offset = 0;   ///< of the local header
-  std::uint64_t payload_offset = 0;  ///< of the (compressed) bytes
+  std::uint64_t header_offset = 0;                   ///< of the local header
+  std::uint64_t payload_offset = 0;                  ///< of the (compressed) bytes
   std::uint64_t record_offset = 0, record_size = 0;  ///< of its record in the central directory
 };
 
@@ -31,10 +32,12 @@ class ZipArchive {
  public:
   /// True when the bytes start as a zip archive does.
   static bool looks_like(Bytes bytes);
-  /// Reads the directory. Errors: truncation, encryption, unknown methods, ranges that leave the file or overlap.
+  /// Reads the directory. Errors: truncation, encryption, unknown methods, ranges that leave the file or
+  /// overlap.
   static Result<ZipArchive> open(std::shared_ptr<const MappedFile> file);
   /// The same for an archive that is stored inside another file at [offset, offset + length).
-  static Result<ZipArchive> open_at(std::shared_ptr<const MappedFile> file, std::uint64_t offset, std::uint64_t length);
+  static Result<ZipArchive> open_at(std::shared_ptr<const MappedFile> file, std::uint64_t offset,
+                                    std::uint64_t length);
 
   const std::vector<ZipMember>& members() const { return members_; }  ///< in the order of the directory
   const ZipMember* find(std::string_view name) const;
@@ -45,7 +48,8 @@ class ZipArchive {
   /// The raw bytes of a stored member. Precondition: method 0.
   Bytes stored_bytes(const ZipMember& member) const;
   /// The content, inflated when needed, with its CRC checked. `limit`: the largest size worth unpacking.
-  Result<Bytes> content(const ZipMember& member, std::uint64_t limit, std::shared_ptr<const void>& owner) const;
+  Result<Bytes> content(const ZipMember& member, std::uint64_t limit,
+                        std::shared_ptr<const void>& owner) const;
   Status check_crc(const ZipMember& member, Bytes content) const;
 
  private:

@@ -1,5 +1,5 @@
-// Writes a changed copy of a zip archive: what does not change is copied raw, and every payload stays on a multiple of
-// 64 bytes, as torch writes it for readers that map the file.
+// Writes a changed copy of a zip archive: what does not change is copied raw, and every payload stays on a
+// multiple of 64 bytes, as torch writes it for readers that map the file.
 #pragma once
 #include <map>
 #include <set>

@@ -17,9 +17,12 @@ T number(Bytes bytes, std::size_t at) {
   return value;
 }
 
-bool has_magic(Bytes blob, std::string_view magic) { return blob.size() >= 8 && std::memcmp(blob.data() + 4, magic.data(), 4) == 0; }
+bool has_magic(Bytes blob, std::string_view magic) {
+  return blob.size() >= 8 && std::memcmp(blob.data() + 4, magic.data(), 4) == 0;
+}
 
-/// 4 zero bytes, "VH00", u16 header length, u32 offset and size of the flatbuffer, u32 offset of the constants ...
+/// 4 zero bytes, "VH00", u16 header length, u32 offset and size of the flatbuffer, u32 offset of the
+/// constants ...
 void read_vulkan(Bytes blob, Node& node) {
   if (!has_magic(blob, "VH00")) return;
   const std::size_t offset = number<std::uint32_t>(blob, 10), size = number<std::uint32_t>(blob, 14);
@@ -31,7 +34,8 @@ void read_vulkan(Bytes blob, Node& node) {
     const FlatTable value = values.table(i);
     if (value.number<std::uint8_t>(0) != vk_tensor) continue;
     const FlatTable tensor = value.table(1);
-    if (tensor.number<std::int32_t>(2, 0) >= 0) largest = std::max(largest, static_cast<std::int64_t>(tensor.vector(1).size()));
+    if (tensor.number<std::int32_t>(2, 0) >= 0)
+      largest = std::max(largest, static_cast<std::int64_t>(tensor.vector(1).size()));
   }
   node.attrs.set("largest_constant_rank", largest);
 }
@@ -40,13 +44,15 @@ void read_vulkan(Bytes blob, Node& node) {
 void read_mlx(Bytes blob, Node& node) {
   if (!has_magic(blob, "MLX0") || blob.size() < 24) return;
   const auto end = number<std::uint64_t>(blob, 8);
-  const FlatTable graph = FlatTable::root(blob.subspan(24, (end > 24 && end <= blob.size() ? end : blob.size()) - 24));
+  const FlatTable graph =
+      FlatTable::root(blob.subspan(24, (end > 24 && end <= blob.size() ? end : blob.size()) - 24));
   const auto constants = graph.number<std::uint32_t>(1);
   constexpr int chains_field = 7, named_slots_field = 13, slice_update_op = 51;
   std::set<std::uint32_t> named;
   const FlatVector slots = graph.vector(named_slots_field);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (const FlatTable slot = slots.table(i).table(1); slot.number<std::uint8_t>(1) == 0) named.insert(slot.number<std::uint32_t>(0));
+    if (const FlatTable slot = slots.table(i).table(1); slot.number<std::uint8_t>(1) == 0)
+      named.insert(slot.number<std::uint32_t>(0));
   std::int64_t unnamed = 0;
   for (std::uint32_t i = 0; i < std::min<std::uint32_t>(constants, 1u << 20); ++i) unnamed += !named.count(i);
   node.attrs.set("unnamed_constants", unnamed);
@@ -56,7 +62,8 @@ void read_mlx(Bytes blob, Node& node) {
     const FlatVector instructions = chains.table(c).vector(0);
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       const FlatTable instruction = instructions.table(i);
-      if (instruction.number<std::uint8_t>(0) == slice_update_op) updates = updates || instruction.table(1).number<std::uint32_t>(0) < constants;
+      if (instruction.number<std::uint8_t>(0) == slice_update_op)
+        updates = updates || instruction.table(1).number<std::uint32_t>(0) < constants;
     }
   }
   node.attrs.set("updates_constant", updates);
@@ -68,7 +75,8 @@ void read_openvino(Bytes blob, Node& node) {
   const std::string_view text(reinterpret_cast<const char*>(blob.data()), std::min(blob.size(), header));
   const std::size_t at = text.find("ov=");
   if (at == std::string_view::npos) return;
-  const std::string_view version = text.substr(at + 3, text.find_first_not_of("0123456789.", at + 3) - at - 3);
+  const std::string_view version =
+      text.substr(at + 3, text.find_first_not_of("0123456789.", at + 3) - at - 3);
   node.attrs.set("compiler", std::string(version));
   const auto parsed = Version::parse(version);
   // 2026.4 is the first release that keeps a pointer into an imported blob.

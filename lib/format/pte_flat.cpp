@@ -41,7 +41,9 @@ std::size_t FlatTable::field_at(int field) const {
 
 FlatTable FlatTable::table(int field) const {
   const std::size_t at = field_at(field);
-  return at == 0 || word(bytes_, at) == 0 ? FlatTable() : checked(bytes_, static_cast<std::uint64_t>(at) + word(bytes_, at));
+  return at == 0 || word(bytes_, at) == 0
+             ? FlatTable()
+             : checked(bytes_, static_cast<std::uint64_t>(at) + word(bytes_, at));
 }
 
 std::string FlatTable::text(int field) const {
@@ -68,7 +70,9 @@ FlatTable FlatVector::table(std::size_t i) const {
 
 std::string FlatVector::text(std::size_t i) const {
   const std::size_t at = first_ + 4 * i;
-  return i < count_ && at + 4 <= bytes_.size() ? text_at(bytes_, static_cast<std::uint64_t>(at) + word(bytes_, at)) : std::string();
+  return i < count_ && at + 4 <= bytes_.size()
+             ? text_at(bytes_, static_cast<std::uint64_t>(at) + word(bytes_, at))
+             : std::string();
 }
 
 }  // namespace md

@@ -1,5 +1,5 @@
-// FlatBuffers read by field number with every offset checked: for the programs and delegate blobs inside a .pte, whose
-// schemas change from release to release by appending fields.
+// FlatBuffers read by field number with every offset checked: for the programs and delegate blobs inside a
+// .pte, whose schemas change from release to release by appending fields.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -50,7 +50,8 @@ class FlatVector {
   T number(std::size_t i) const {
     T value{};
     const std::size_t at = first_ + i * sizeof(T);
-    if (i < count_ && at <= bytes_.size() && bytes_.size() - at >= sizeof(T)) std::memcpy(&value, bytes_.data() + at, sizeof(T));
+    if (i < count_ && at <= bytes_.size() && bytes_.size() - at >= sizeof(T))
+      std::memcpy(&value, bytes_.data() + at, sizeof(T));
     return value;
   }
   /// Elements of one byte.

@@ -9,8 +9,8 @@
 
 namespace md {
 
-/// The operand of an argument; none_id when it is absent or given as a number. Nodes without operand names (graphs from
-/// text) go by the schema's order.
+/// The operand of an argument; none_id when it is absent or given as a number. Nodes without operand names
+/// (graphs from text) go by the schema's order.
 ValueId aten_operand(const Node& node, std::string_view argument);
 /// The position of that operand in Node::inputs; -1 when there is none.
 int aten_operand_position(const Node& node, std::string_view argument);
@@ -18,7 +18,8 @@ int aten_operand_position(const Node& node, std::string_view argument);
 std::vector<ValueId> aten_operands(const Node& node, std::string_view argument);
 /// A dimension argument made non-negative; nullopt when it does not fit the rank.
 std::optional<int> aten_dim(const Node& node, std::string_view argument, int rank, std::int64_t otherwise);
-/// A list of dimensions made non-negative and sorted; one integer counts as a list; absent or empty: every dimension.
+/// A list of dimensions made non-negative and sorted; one integer counts as a list; absent or empty: every
+/// dimension.
 std::optional<std::vector<int>> aten_dims(const Node& node, std::string_view argument, int rank);
 
 /// "aten.add" of "aten.add_.Tensor": without overload and without the mark of in-place operators.

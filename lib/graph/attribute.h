@@ -23,8 +23,9 @@ struct Blob {
   bool operator==(const Blob&) const = default;
 };
 
-using AttrValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, EnumValue,
-                               std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>, Blob>;
+using AttrValue =
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, EnumValue,
+                 std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>, Blob>;
 
 /// Ordered by insertion; few entries, so look-up is linear.
 class Attributes {

@@ -7,14 +7,17 @@
 namespace md {
 namespace {
 
-/// Walks the levels of the storage (the dimensions in traversal order, blocks behind them) down to each stored element.
+/// Walks the levels of the storage (the dimensions in traversal order, blocks behind them) down to each
+/// stored element.
 class Walker {
  public:
-  Walker(const Value& value, std::size_t width) : value_(value), sparsity_(*value.sparsity), width_(width), rank_(value.shape.size()) {}
+  Walker(const Value& value, std::size_t width)
+      : value_(value), sparsity_(*value.sparsity), width_(width), rank_(value.shape.size()) {}
 
   bool prepare(std::size_t elements) {
     const std::size_t levels = sparsity_.dimensions.size();
-    if (sparsity_.traversal_order.size() != levels || levels != rank_ + sparsity_.block_map.size()) return false;
+    if (sparsity_.traversal_order.size() != levels || levels != rank_ + sparsity_.block_map.size())
+      return false;
     block_size_.assign(rank_, 1);
     for (std::size_t level = 0; level < levels; ++level) {
       const std::int32_t axis = sparsity_.traversal_order[level];
@@ -59,8 +62,10 @@ class Walker {
     std::vector<std::int64_t> at(rank_, 0);
     for (std::size_t level = 0; level < index_.size(); ++level) {
       const auto axis = static_cast<std::size_t>(sparsity_.traversal_order[level]);
-      if (axis < rank_) at[axis] += index_[level] * block_size_[axis];
-      else at[static_cast<std::size_t>(sparsity_.block_map[axis - rank_])] += index_[level];
+      if (axis < rank_)
+        at[axis] += index_[level] * block_size_[axis];
+      else
+        at[static_cast<std::size_t>(sparsity_.block_map[axis - rank_])] += index_[level];
     }
     std::int64_t flat = 0;
     for (std::size_t d = 0; d < rank_; ++d) {
@@ -69,7 +74,8 @@ class Walker {
     }
     const Bytes from = value_.constant->bytes;
     if (position >= from.size() / width_) return false;
-    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(position * width_), width_, dense_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(flat) * width_));
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(position * width_), width_,
+                dense_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(flat) * width_));
     return true;
   }
 
@@ -86,7 +92,8 @@ std::optional<std::vector<std::uint8_t>> dense_bytes(const Value& value) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
   const auto elements = element_count(value.shape);
   const int bits = bit_width(value.dtype);
-  if (!value.constant || !value.sparsity || !elements || bits < 8 || *elements > most_bytes / (bits / 8)) return std::nullopt;
+  if (!value.constant || !value.sparsity || !elements || bits < 8 || *elements > most_bytes / (bits / 8))
+    return std::nullopt;
   Walker walker(value, static_cast<std::size_t>(bits) / 8);
   if (!walker.prepare(static_cast<std::size_t>(*elements)) || !walker.walk(0, 0)) return std::nullopt;
   return walker.take();

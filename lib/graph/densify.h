@@ -7,8 +7,9 @@
 
 namespace md {
 
-/// The bytes of the dense tensor, row-major in the value's type; what is not stored is 0. nullopt: not a sparse constant, a
-/// type of less than a byte, or segments, indices and sizes that do not fit each other or the shape.
+/// The bytes of the dense tensor, row-major in the value's type; what is not stored is 0. nullopt: not a
+/// sparse constant, a type of less than a byte, or segments, indices and sizes that do not fit each other or
+/// the shape.
 std::optional<std::vector<std::uint8_t>> dense_bytes(const Value& value);
 
 }  // namespace md

@@ -7,10 +7,11 @@
 namespace md {
 namespace {
 constexpr std::array<std::pair<std::string_view, int>, 28> table = {{
-    {"unknown", 0}, {"f16", 16},  {"bf16", 16}, {"f32", 32},     {"f64", 64},   {"i2", 2},     {"i4", 4},
-    {"i8", 8},      {"i16", 16},  {"i32", 32},  {"i64", 64},     {"u4", 4},     {"u8", 8},     {"u16", 16},
-    {"u32", 32},    {"u64", 64},  {"bool", 8},  {"c32", 32},     {"c64", 64},   {"c128", 128}, {"f8e4m3fn", 8},
-    {"f8e5m2", 8},  {"string", 0}, {"resource", 0}, {"variant", 0}, {"symint", 0}, {"symfloat", 0}, {"symbool", 0},
+    {"unknown", 0}, {"f16", 16},   {"bf16", 16},    {"f32", 32},    {"f64", 64},   {"i2", 2},
+    {"i4", 4},      {"i8", 8},     {"i16", 16},     {"i32", 32},    {"i64", 64},   {"u4", 4},
+    {"u8", 8},      {"u16", 16},   {"u32", 32},     {"u64", 64},    {"bool", 8},   {"c32", 32},
+    {"c64", 64},    {"c128", 128}, {"f8e4m3fn", 8}, {"f8e5m2", 8},  {"string", 0}, {"resource", 0},
+    {"variant", 0}, {"symint", 0}, {"symfloat", 0}, {"symbool", 0},
 }};
 }  // namespace
 
@@ -68,7 +69,9 @@ std::uint16_t float_to_half(float value) {
   return static_cast<std::uint16_t>(sign | half);
 }
 
-float bfloat_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+float bfloat_to_float(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 std::uint16_t float_to_bfloat(float value) {
   auto bits = std::bit_cast<std::uint32_t>(value);

@@ -7,12 +7,34 @@
 namespace md {
 
 enum class DType : std::uint8_t {
-  unknown, f16, bf16, f32, f64,
-  i2, i4, i8, i16, i32, i64,
-  u4, u8, u16, u32, u64,
-  boolean, c32, c64, c128,  ///< c64 is a pair of f32
-  f8e4m3fn, f8e5m2, string, resource, variant,
-  symint, symfloat, symbool  ///< scalars of a torch.export program
+  unknown,
+  f16,
+  bf16,
+  f32,
+  f64,
+  i2,
+  i4,
+  i8,
+  i16,
+  i32,
+  i64,
+  u4,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean,
+  c32,
+  c64,
+  c128,  ///< c64 is a pair of f32
+  f8e4m3fn,
+  f8e5m2,
+  string,
+  resource,
+  variant,
+  symint,
+  symfloat,
+  symbool  ///< scalars of a torch.export program
 };
 
 /// The name in the text form of graphs and in reports: "f32", "i8", "bool".

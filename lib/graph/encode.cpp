@@ -13,14 +13,17 @@ namespace {
 template <class F>
 void for_each_channel(const Shape& shape, int axis, std::size_t count, F&& f) {
   std::size_t inner = 1;
-  for (std::size_t d = static_cast<std::size_t>(axis) + 1; d < shape.size(); ++d) inner *= static_cast<std::size_t>(shape[d]);
-  const std::size_t channels = shape.empty() ? 1 : static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)]);
+  for (std::size_t d = static_cast<std::size_t>(axis) + 1; d < shape.size(); ++d)
+    inner *= static_cast<std::size_t>(shape[d]);
+  const std::size_t channels =
+      shape.empty() ? 1 : static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)]);
   for (std::size_t i = 0; i < count; ++i) f(i, inner && channels ? (i / inner) % channels : 0);
 }
 
 bool usable(const Quantization& q, const Shape& shape) {
   if (q.scale.empty()) return false;
-  if (!q.zero_point.empty() && q.zero_point.size() != q.scale.size() && q.zero_point.size() != 1) return false;
+  if (!q.zero_point.empty() && q.zero_point.size() != q.scale.size() && q.zero_point.size() != 1)
+    return false;
   if (q.scale.size() == 1) return true;
   return q.axis >= 0 && static_cast<std::size_t>(q.axis) < shape.size() &&
          static_cast<std::size_t>(shape[static_cast<std::size_t>(q.axis)]) == q.scale.size();
@@ -63,39 +66,70 @@ std::size_t storage_bytes(DType dtype, std::int64_t count) {
   return (static_cast<std::size_t>(count) * static_cast<std::size_t>(bit_width(dtype)) + 7) / 8;
 }
 
-std::vector<std::uint8_t> encode(DType dtype, const Shape& shape, std::span<const double> values, const Quantization* q) {
+std::vector<std::uint8_t> encode(DType dtype, const Shape& shape, std::span<const double> values,
+                                 const Quantization* q) {
   std::vector<double> stored(values.begin(), values.end());
   if (q && usable(*q, shape) && !is_float(dtype))
-    for_each_channel(shape, q->axis < static_cast<int>(shape.size()) ? q->axis : 0, stored.size(), [&](std::size_t i, std::size_t c) {
-      const std::size_t k = q->scale.size() == 1 ? 0 : c;
-      stored[i] = stored[i] / static_cast<double>(q->scale[k]) + zero_point(*q, k);
-    });
+    for_each_channel(shape, q->axis < static_cast<int>(shape.size()) ? q->axis : 0, stored.size(),
+                     [&](std::size_t i, std::size_t c) {
+                       const std::size_t k = q->scale.size() == 1 ? 0 : c;
+                       stored[i] = stored[i] / static_cast<double>(q->scale[k]) + zero_point(*q, k);
+                     });
   std::vector<std::uint8_t> out(storage_bytes(dtype, static_cast<std::int64_t>(stored.size())), 0);
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const double v = stored[i];
     switch (dtype) {
-      case DType::f32: store(out, i, static_cast<float>(v)); break;
-      case DType::f64: store(out, i, v); break;
-      case DType::f16: store(out, i, float_to_half(static_cast<float>(v))); break;
-      case DType::bf16: store(out, i, float_to_bfloat(static_cast<float>(v))); break;
-      case DType::boolean: store<std::uint8_t>(out, i, v != 0); break;
-      case DType::i8: store(out, i, saturate<std::int8_t>(v)); break;
-      case DType::u8: store(out, i, saturate<std::uint8_t>(v)); break;
-      case DType::i16: store(out, i, saturate<std::int16_t>(v)); break;
-      case DType::u16: store(out, i, saturate<std::uint16_t>(v)); break;
-      case DType::i32: store(out, i, saturate<std::int32_t>(v)); break;
-      case DType::u32: store(out, i, saturate<std::uint32_t>(v)); break;
-      case DType::i64: store(out, i, saturate<std::int64_t>(v)); break;
-      case DType::u64: store(out, i, saturate<std::uint64_t>(v)); break;
+      case DType::f32:
+        store(out, i, static_cast<float>(v));
+        break;
+      case DType::f64:
+        store(out, i, v);
+        break;
+      case DType::f16:
+        store(out, i, float_to_half(static_cast<float>(v)));
+        break;
+      case DType::bf16:
+        store(out, i, float_to_bfloat(static_cast<float>(v)));
+        break;
+      case DType::boolean:
+        store<std::uint8_t>(out, i, v != 0);
+        break;
+      case DType::i8:
+        store(out, i, saturate<std::int8_t>(v));
+        break;
+      case DType::u8:
+        store(out, i, saturate<std::uint8_t>(v));
+        break;
+      case DType::i16:
+        store(out, i, saturate<std::int16_t>(v));
+        break;
+      case DType::u16:
+        store(out, i, saturate<std::uint16_t>(v));
+        break;
+      case DType::i32:
+        store(out, i, saturate<std::int32_t>(v));
+        break;
+      case DType::u32:
+        store(out, i, saturate<std::uint32_t>(v));
+        break;
+      case DType::i64:
+        store(out, i, saturate<std::int64_t>(v));
+        break;
+      case DType::u64:
+        store(out, i, saturate<std::uint64_t>(v));
+        break;
       case DType::i4:
       case DType::i2: {
         const int bits = bit_width(dtype), limit = 1 << (bits - 1);
-        const int n = std::clamp(static_cast<int>(saturate<std::int32_t>(v)), -limit, limit - 1) & ((1 << bits) - 1);
+        const int n =
+            std::clamp(static_cast<int>(saturate<std::int32_t>(v)), -limit, limit - 1) & ((1 << bits) - 1);
         const std::size_t per_byte = static_cast<std::size_t>(8 / bits);
-        out[i / per_byte] = static_cast<std::uint8_t>(out[i / per_byte] | (n << (static_cast<int>(i % per_byte) * bits)));
+        out[i / per_byte] =
+            static_cast<std::uint8_t>(out[i / per_byte] | (n << (static_cast<int>(i % per_byte) * bits)));
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   return out;
@@ -107,32 +141,63 @@ std::optional<std::vector<double>> decode(const Value& value, bool dequantize) {
   if (!count || bit_width(value.dtype) == 0) return std::nullopt;
   const Bytes bytes = value.constant->bytes;
   // The count comes from the file: compare without multiplying, then allocate.
-  if (static_cast<std::uint64_t>(*count) / 8 > bytes.size() || storage_bytes(value.dtype, *count) != bytes.size()) return std::nullopt;
+  if (static_cast<std::uint64_t>(*count) / 8 > bytes.size() ||
+      storage_bytes(value.dtype, *count) != bytes.size())
+    return std::nullopt;
   const auto n = static_cast<std::size_t>(*count);
   std::vector<double> out(n);
   for (std::size_t i = 0; i < n; ++i) {
     switch (value.dtype) {
-      case DType::f32: out[i] = static_cast<double>(load<float>(bytes, i)); break;
-      case DType::f64: out[i] = load<double>(bytes, i); break;
-      case DType::f16: out[i] = static_cast<double>(half_to_float(load<std::uint16_t>(bytes, i))); break;
-      case DType::bf16: out[i] = static_cast<double>(bfloat_to_float(load<std::uint16_t>(bytes, i))); break;
-      case DType::boolean: out[i] = bytes[i] ? 1 : 0; break;
-      case DType::i8: out[i] = load<std::int8_t>(bytes, i); break;
-      case DType::u8: out[i] = bytes[i]; break;
-      case DType::i16: out[i] = load<std::int16_t>(bytes, i); break;
-      case DType::u16: out[i] = load<std::uint16_t>(bytes, i); break;
-      case DType::i32: out[i] = load<std::int32_t>(bytes, i); break;
-      case DType::u32: out[i] = load<std::uint32_t>(bytes, i); break;
-      case DType::i64: out[i] = static_cast<double>(load<std::int64_t>(bytes, i)); break;
-      case DType::u64: out[i] = static_cast<double>(load<std::uint64_t>(bytes, i)); break;
+      case DType::f32:
+        out[i] = static_cast<double>(load<float>(bytes, i));
+        break;
+      case DType::f64:
+        out[i] = load<double>(bytes, i);
+        break;
+      case DType::f16:
+        out[i] = static_cast<double>(half_to_float(load<std::uint16_t>(bytes, i)));
+        break;
+      case DType::bf16:
+        out[i] = static_cast<double>(bfloat_to_float(load<std::uint16_t>(bytes, i)));
+        break;
+      case DType::boolean:
+        out[i] = bytes[i] ? 1 : 0;
+        break;
+      case DType::i8:
+        out[i] = load<std::int8_t>(bytes, i);
+        break;
+      case DType::u8:
+        out[i] = bytes[i];
+        break;
+      case DType::i16:
+        out[i] = load<std::int16_t>(bytes, i);
+        break;
+      case DType::u16:
+        out[i] = load<std::uint16_t>(bytes, i);
+        break;
+      case DType::i32:
+        out[i] = load<std::int32_t>(bytes, i);
+        break;
+      case DType::u32:
+        out[i] = load<std::uint32_t>(bytes, i);
+        break;
+      case DType::i64:
+        out[i] = static_cast<double>(load<std::int64_t>(bytes, i));
+        break;
+      case DType::u64:
+        out[i] = static_cast<double>(load<std::uint64_t>(bytes, i));
+        break;
       case DType::i4:
       case DType::i2: {
         const int bits = bit_width(value.dtype), raw = sub_byte(bytes, i, bits);
         out[i] = raw >= (1 << (bits - 1)) ? raw - (1 << bits) : raw;
         break;
       }
-      case DType::u4: out[i] = sub_byte(bytes, i, 4); break;
-      default: return std::nullopt;
+      case DType::u4:
+        out[i] = sub_byte(bytes, i, 4);
+        break;
+      default:
+        return std::nullopt;
     }
   }
   if (dequantize && value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) {
@@ -150,7 +215,9 @@ std::optional<std::vector<std::int64_t>> decode_integers(const Value& value) {
   if (!is_integer(value.dtype) && value.dtype != DType::boolean) return std::nullopt;
   if (value.dtype == DType::i64 && value.constant) {
     const auto count = element_count(value.shape);
-    if (!count || value.sparsity || value.constant->bytes.size() / 8 != static_cast<std::uint64_t>(*count) || value.constant->bytes.size() % 8) return std::nullopt;
+    if (!count || value.sparsity || value.constant->bytes.size() / 8 != static_cast<std::uint64_t>(*count) ||
+        value.constant->bytes.size() % 8)
+      return std::nullopt;
     std::vector<std::int64_t> out(static_cast<std::size_t>(*count));
     if (!out.empty()) std::memcpy(out.data(), value.constant->bytes.data(), out.size() * 8);
     return out;
@@ -158,7 +225,8 @@ std::optional<std::vector<std::int64_t>> decode_integers(const Value& value) {
   const auto numbers = decode(value);
   if (!numbers) return std::nullopt;
   std::vector<std::int64_t> out(numbers->size());
-  std::transform(numbers->begin(), numbers->end(), out.begin(), [](double d) { return static_cast<std::int64_t>(d); });
+  std::transform(numbers->begin(), numbers->end(), out.begin(),
+                 [](double d) { return static_cast<std::int64_t>(d); });
   return out;
 }
 

@@ -34,10 +34,14 @@ Constant Constant::own(std::vector<std::uint8_t> bytes) {
 
 std::string_view name(Format format) {
   switch (format) {
-    case Format::tflite: return "tflite";
-    case Format::onnx: return "onnx";
-    case Format::pt2: return "pt2";
-    case Format::pte: return "pte";
+    case Format::tflite:
+      return "tflite";
+    case Format::onnx:
+      return "onnx";
+    case Format::pt2:
+      return "pt2";
+    case Format::pte:
+      return "pte";
   }
   return "";
 }
@@ -49,7 +53,8 @@ std::optional<Format> format_from_name(std::string_view text) {
 }
 
 bool Graph::is_live(NodeId id) const {
-  return id >= 0 && static_cast<std::size_t>(id) < live_mark_.size() && live_mark_[static_cast<std::size_t>(id)] != 0;
+  return id >= 0 && static_cast<std::size_t>(id) < live_mark_.size() &&
+         live_mark_[static_cast<std::size_t>(id)] != 0;
 }
 
 void Graph::index() {
@@ -90,7 +95,9 @@ std::span<const Use> Graph::uses(ValueId id) const {
 std::optional<std::string> broken_invariant(const Graph& graph) {
   enum class State : char { undefined, available, produced };
   std::vector<State> state(graph.values.size(), State::undefined);
-  const auto valid = [&](ValueId id) { return id >= 0 && static_cast<std::size_t>(id) < graph.values.size(); };
+  const auto valid = [&](ValueId id) {
+    return id >= 0 && static_cast<std::size_t>(id) < graph.values.size();
+  };
   std::vector<char> has_producer(graph.values.size(), 0);
   for (const NodeId id : graph.order) {
     if (id < 0 || static_cast<std::size_t>(id) >= graph.nodes.size())
@@ -107,7 +114,8 @@ std::optional<std::string> broken_invariant(const Graph& graph) {
     for (const ValueId v : node.inputs) {
       if (v == none_id) continue;
       if (!valid(v)) return fmt::format("node {} ({}) reads value {}, which does not exist", id, node.op, v);
-      if (has_producer[static_cast<std::size_t>(v)] && state[static_cast<std::size_t>(v)] != State::produced &&
+      if (has_producer[static_cast<std::size_t>(v)] &&
+          state[static_cast<std::size_t>(v)] != State::produced &&
           state[static_cast<std::size_t>(v)] != State::available)
         return fmt::format("node {} ({}) reads value {} before it is produced", id, node.op, v);
     }

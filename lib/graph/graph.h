@@ -1,9 +1,10 @@
-// The one view of a model that rules, targets, proofs and reports read: operators and values in the format's own
-// names, with ids that are positions in the file. There is no common intermediate language: a GATHER_ND stays a
-// GATHER_ND, an aten.slice.Tensor stays one.
+// The one view of a model that rules, targets, proofs and reports read: operators and values in the format's
+// own names, with ids that are positions in the file. There is no common intermediate language: a GATHER_ND
+// stays a GATHER_ND, an aten.slice.Tensor stays one.
 //
-// A Graph is a value. Readers build it, edit/apply.h makes a changed copy; everybody else only looks. Constants are
-// ranges of the mapped file (or shared owned bytes), so a copy costs what the graph costs, never what the weights do.
+// A Graph is a value. Readers build it, edit/apply.h makes a changed copy; everybody else only looks.
+// Constants are ranges of the mapped file (or shared owned bytes), so a copy costs what the graph costs,
+// never what the weights do.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -32,7 +33,8 @@ std::optional<std::int64_t> element_count(const Shape& shape);
 /// "1x64x64x3"; "scalar" for rank 0; "?" for a dynamic dimension.
 std::string shape_text(const Shape& shape);
 
-/// Affine quantization: real = scale * (stored - zero_point), per tensor (one scale) or per channel along `axis`.
+/// Affine quantization: real = scale * (stored - zero_point), per tensor (one scale) or per channel along
+/// `axis`.
 struct Quantization {
   std::vector<float> scale;
   std::vector<std::int64_t> zero_point;
@@ -41,15 +43,16 @@ struct Quantization {
   bool operator==(const Quantization&) const = default;
 };
 
-/// Bytes of a constant in the format's own encoding (row-major, little endian, sub-byte types packed low bits first).
-/// `owner` keeps the bytes alive (the mapped file, or a buffer of our own).
+/// Bytes of a constant in the format's own encoding (row-major, little endian, sub-byte types packed low bits
+/// first). `owner` keeps the bytes alive (the mapped file, or a buffer of our own).
 struct Constant {
   Bytes bytes;
   std::shared_ptr<const void> owner;
   static Constant own(std::vector<std::uint8_t> bytes);
 };
 
-/// How a sparse constant (TFLite SparsityParameters) is stored; the reader fills it, DENSIFY and the writers read it.
+/// How a sparse constant (TFLite SparsityParameters) is stored; the reader fills it, DENSIFY and the writers
+/// read it.
 struct Sparsity {
   struct Dimension {
     bool sparse = false;
@@ -75,7 +78,8 @@ struct Value {
   std::optional<Constant> constant;  ///< present also for zero-element constants
   std::shared_ptr<const Sparsity> sparsity;
   bool is_variable = false;
-  /// TFLite: the sizes that hold until the caller resizes an input, when `shape` has dynamic dimensions; else empty.
+  /// TFLite: the sizes that hold until the caller resizes an input, when `shape` has dynamic dimensions; else
+  /// empty.
   Shape default_shape;
   std::int32_t origin = none_id;  ///< id in the file this graph was read from; none_id: made by a patch
   bool is_constant() const { return constant.has_value(); }
@@ -83,13 +87,15 @@ struct Value {
 };
 
 struct Node {
-  std::string op;      ///< "GATHER_ND", "CUSTOM", "STABLEHLO_COMPOSITE"; "Conv"; "aten.slice.Tensor"; "aten::add.out"
+  std::string
+      op;  ///< "GATHER_ND", "CUSTOM", "STABLEHLO_COMPOSITE"; "Conv"; "aten.slice.Tensor"; "aten::add.out"
   std::string custom;  ///< custom operator's code, composite's name, or ONNX domain
   std::string name;    ///< the node's own name when the format has one
   std::string layer;   ///< module path or layer ("self.attn.q_proj"), when known
   int version = 1;
-  std::vector<ValueId> inputs;   ///< none_id: absent optional operand
-  std::vector<std::string> input_names;  ///< parallel to inputs where the format names its arguments, else empty
+  std::vector<ValueId> inputs;  ///< none_id: absent optional operand
+  std::vector<std::string>
+      input_names;  ///< parallel to inputs where the format names its arguments, else empty
   std::vector<ValueId> outputs;
   std::vector<ValueId> intermediates;  ///< TFLite only
   Attributes attrs;
@@ -107,8 +113,8 @@ struct Use {
 struct Graph {
   std::string name;
   std::vector<Value> values;
-  std::vector<Node> nodes;     ///< positions are ids; removed nodes stay as holes that `order` does not list
-  std::vector<NodeId> order;   ///< live nodes in execution order
+  std::vector<Node> nodes;    ///< positions are ids; removed nodes stay as holes that `order` does not list
+  std::vector<NodeId> order;  ///< live nodes in execution order
   std::vector<ValueId> inputs, outputs;
 
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
@@ -151,7 +157,8 @@ struct Model {
   std::vector<std::pair<std::string, std::string>> metadata;  ///< names and short texts worth showing
 };
 
-/// Checks ids, single assignment and topological order; the text says what is wrong. For tests and after every patch.
+/// Checks ids, single assignment and topological order; the text says what is wrong. For tests and after
+/// every patch.
 std::optional<std::string> broken_invariant(const Graph& graph);
 
 }  // namespace md

@@ -1,10 +1,11 @@
-// TFLite's operators. Names, fields and defaults are facts of the file format (schema.fbs); operand names are those of
-// the operators' documentation.
+// TFLite's operators. Names, fields and defaults are facts of the file format (schema.fbs); operand names are
+// those of the operators' documentation.
 //
 // One line an operator:   NAME operand operand? operand... | attributes | traits
-// A '?' marks an operand that may be absent, '...' one or more operands. Attributes: name:type=default, type one of i (integer), b (bool),
-// f (float), s (text), I, F (lists), B (bytes), or the name of an enumeration. "default~usual" when the operator's meaning without
-// the field differs from what the schema reads; "*" at the end marks an attribute that any pattern ignores.
+// A '?' marks an operand that may be absent, '...' one or more operands. Attributes: name:type=default, type
+// one of i (integer), b (bool), f (float), s (text), I, F (lists), B (bytes), or the name of an enumeration.
+// "default~usual" when the operator's meaning without the field differs from what the schema reads; "*" at
+// the end marks an attribute that any pattern ignores.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -31,9 +32,9 @@ TensorType FLOAT32 FLOAT16 INT32 UINT8 INT64 STRING BOOL INT16 COMPLEX64 INT8 FL
 
 /// The element type of each TensorType, by number.
 constexpr DType tensor_types[] = {
-    DType::f32, DType::f16, DType::i32, DType::u8, DType::i64, DType::string, DType::boolean, DType::i16,
-    DType::c64, DType::i8, DType::f64, DType::c128, DType::u64, DType::resource, DType::variant, DType::u32,
-    DType::u16, DType::i4, DType::bf16, DType::i2, DType::u4, DType::f8e4m3fn, DType::f8e5m2};
+    DType::f32, DType::f16, DType::i32,  DType::u8,   DType::i64, DType::string,   DType::boolean, DType::i16,
+    DType::c64, DType::i8,  DType::f64,  DType::c128, DType::u64, DType::resource, DType::variant, DType::u32,
+    DType::u16, DType::i4,  DType::bf16, DType::i2,   DType::u4,  DType::f8e4m3fn, DType::f8e5m2};
 
 constexpr std::string_view op_lines = R"(ABS x | | unary
 ADD a b | fused_activation_function:Activation=NONE pot_scale_int16:b=true* | binary commutative
@@ -260,13 +261,20 @@ std::string_view cut(std::string_view& text, char stop) {
 AttrValue value_of(std::string_view type, const EnumSpec* enumeration, std::string_view text) {
   if (enumeration) return *enumeration->find(text);
   switch (type.front()) {
-    case 'b': return text == "true";
-    case 'f': return std::strtod(std::string(text).c_str(), nullptr);
-    case 's': return std::string(text);
-    case 'I': return std::vector<std::int64_t>();
-    case 'F': return std::vector<double>();
-    case 'B': return Blob();
-    default: break;
+    case 'b':
+      return text == "true";
+    case 'f':
+      return std::strtod(std::string(text).c_str(), nullptr);
+    case 's':
+      return std::string(text);
+    case 'I':
+      return std::vector<std::int64_t>();
+    case 'F':
+      return std::vector<double>();
+    case 'B':
+      return Blob();
+    default:
+      break;
   }
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -292,9 +300,12 @@ OpSpec op_of(const OpTable& table, std::string_view line) {
   spec.name = cut(operands, ' ');
   while (!operands.empty()) {
     std::string_view operand = cut(operands, ' ');
-    if (operand.ends_with("...")) spec.variadic = true, operand.remove_suffix(3);
-    else if (operand.ends_with('?')) operand.remove_suffix(1);
-    else ++spec.required;
+    if (operand.ends_with("..."))
+      spec.variadic = true, operand.remove_suffix(3);
+    else if (operand.ends_with('?'))
+      operand.remove_suffix(1);
+    else
+      ++spec.required;
     spec.operands.emplace_back(operand);
   }
   while (!attributes.empty()) spec.attributes.push_back(attribute_of(table, cut(attributes, ' ')));
@@ -319,7 +330,8 @@ OpTable read_table() {
     table.enums.push_back(std::move(spec));
   }
   for (std::string_view rest = op_lines; !rest.empty();) table.ops.push_back(op_of(table, cut(rest, '\n')));
-  std::sort(table.ops.begin(), table.ops.end(), [](const OpSpec& a, const OpSpec& b) { return a.name < b.name; });
+  std::sort(table.ops.begin(), table.ops.end(),
+            [](const OpSpec& a, const OpSpec& b) { return a.name < b.name; });
   return table;
 }
 
@@ -338,7 +350,8 @@ std::optional<EnumValue> tflite_tensor_type(DType dtype) {
 }
 
 std::optional<DType> dtype_of_tflite(std::int64_t tensor_type) {
-  if (tensor_type < 0 || tensor_type >= static_cast<std::int64_t>(std::size(tensor_types))) return std::nullopt;
+  if (tensor_type < 0 || tensor_type >= static_cast<std::int64_t>(std::size(tensor_types)))
+    return std::nullopt;
   return tensor_types[tensor_type];
 }
 

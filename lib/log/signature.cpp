@@ -105,8 +105,8 @@ Result<Signature::Part> Signature::parse_capture(std::string_view inside) {
   else if (rest == "lines")
     part.kind = Kind::lines;
   else
-    return input_error(
-        fmt::format("capture {{{}}}: unknown kind \"{}\"; known: word, int, shape, text, lines", inside, rest));
+    return input_error(fmt::format(
+        "capture {{{}}}: unknown kind \"{}\"; known: word, int, shape, text, lines", inside, rest));
   return part;
 }
 
@@ -216,7 +216,8 @@ std::optional<std::size_t> Signature::leading_start(std::string_view message, st
     case Kind::text:
       while (start > 0 && before[start - 1] != '\n') --start;
       return start;
-    case Kind::lines: return 0;
+    case Kind::lines:
+      return 0;
     case Kind::integer:
       while (start > 0 && is_digit(before[start - 1])) --start;
       break;

@@ -1,9 +1,10 @@
-// A log signature: literal text and captures, matched in linear time. "{name:word}" takes a run without blanks,
-// "{name:int}" digits with an optional sign, "{name:shape}" a list of numbers in brackets, braces or parentheses (or
-// "1x2x3"), "{name:text}" anything on the line, also nothing, "{name:lines}" anything across lines (the frames of a
-// traceback between its exception and a file). "{op=DIV|SUB}" takes one of the words. "{{" and "}}" are
-// braces. Case-sensitive; found anywhere in a record's message, but never in the middle of an identifier. Line ends and
-// tabs of the message count as blanks.
+// A log signature: literal text and captures, matched in linear time. "{name:word}" takes a run without
+// blanks,
+// "{name:int}" digits with an optional sign, "{name:shape}" a list of numbers in brackets, braces or
+// parentheses (or "1x2x3"), "{name:text}" anything on the line, also nothing, "{name:lines}" anything across
+// lines (the frames of a traceback between its exception and a file). "{op=DIV|SUB}" takes one of the words.
+// "{{" and "}}" are braces. Case-sensitive; found anywhere in a record's message, but never in the middle of
+// an identifier. Line ends and tabs of the message count as blanks.
 #pragma once
 #include <map>
 #include <optional>

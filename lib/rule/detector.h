@@ -17,9 +17,10 @@ struct DetectContext {
   const Model& model;
   int graph_index = 0;
   const Graph& graph;
-  const Target* target = nullptr;                   ///< the target of this run, or null
-  const std::vector<PredictedRecord>* predicted = nullptr;  ///< the target's records for the whole model, or null
-  const std::vector<std::string>* log_messages = nullptr;   ///< failing messages of the user's log, or null
+  const Target* target = nullptr;  ///< the target of this run, or null
+  const std::vector<PredictedRecord>* predicted =
+      nullptr;  ///< the target's records for the whole model, or null
+  const std::vector<std::string>* log_messages = nullptr;  ///< failing messages of the user's log, or null
   bool allow_unsafe = false;
 };
 
@@ -27,10 +28,10 @@ struct DetectContext {
 struct ProposedFix {
   Patch patch;
   Exactness exactness = Exactness::exact;
-  bool unsafe = false;        ///< changes the interface, more than doubles the work, or rests on an assumption
+  bool unsafe = false;  ///< changes the interface, more than doubles the work, or rests on an assumption
   std::string unsafe_reason;  ///< required when unsafe
-  /// The types of inputs and outputs change because the runtime cannot take the old ones (bfloat16): said in the message,
-  /// and not held against the fix.
+  /// The types of inputs and outputs change because the runtime cannot take the old ones (bfloat16): said in
+  /// the message, and not held against the fix.
   bool retypes_interface = false;
   /// Worth applying although results change in their last bits and neither a log nor a target asks for it.
   bool uncalled = false;
@@ -38,9 +39,10 @@ struct ProposedFix {
 
 /// How sure it is that a silent fault does harm here. Less than `shown` is reported as a note.
 enum class Likelihood {
-  shown,    ///< the pattern alone decides, or a value past the limit was computed
-  possible, ///< nothing in the model excludes it: the fix is applied
-  unlikely  ///< it takes unusual inputs: the fix is offered, and applied when the user selects the rule or states the symptom
+  shown,     ///< the pattern alone decides, or a value past the limit was computed
+  possible,  ///< nothing in the model excludes it: the fix is applied
+  unlikely   ///< it takes unusual inputs: the fix is offered, and applied when the user selects the rule or
+             ///< states the symptom
 };
 
 struct DetectResult {
@@ -50,11 +52,11 @@ struct DetectResult {
     declined,  ///< the fault is here, but the rewrite does not apply: `reason`
     advice     ///< the fault is here and no rewrite of the file exists: `reason` says what to do
   } state = State::matched;
-  std::vector<NodeId> nodes;   ///< the site, the node that the runtime complains about first
-  ValueId value = none_id;     ///< the tensor worth naming
-  std::string message;         ///< what is wrong here, in the user's words; empty: the rule's own summary
+  std::vector<NodeId> nodes;  ///< the site, the node that the runtime complains about first
+  ValueId value = none_id;    ///< the tensor worth naming
+  std::string message;        ///< what is wrong here, in the user's words; empty: the rule's own summary
   std::string reason;
-  std::string at_source;       ///< the change to make in the user's own code, sizes filled in
+  std::string at_source;  ///< the change to make in the user's own code, sizes filled in
   std::vector<ProposedFix> fixes;
 };
 

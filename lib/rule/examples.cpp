@@ -81,7 +81,9 @@ std::string interface_of(const Model& model) {
   std::string out;
   for (const Graph& graph : model.graphs)
     for (const auto* list : {&graph.inputs, &graph.outputs}) {
-      for (const ValueId v : *list) out += (&graph == &model.graphs.front() ? graph.value(v).name : std::string()) + " " + print_type(graph.value(v)) + "; ";
+      for (const ValueId v : *list)
+        out += (&graph == &model.graphs.front() ? graph.value(v).name : std::string()) + " " +
+               print_type(graph.value(v)) + "; ";
       out += "| ";
     }
   return out;

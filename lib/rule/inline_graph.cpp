@@ -5,10 +5,12 @@
 
 namespace md {
 
-std::optional<std::vector<ValueId>> inline_graph(PatchBuilder& patch, const Graph& body, const std::vector<ValueId>& arguments) {
+std::optional<std::vector<ValueId>> inline_graph(PatchBuilder& patch, const Graph& body,
+                                                 const std::vector<ValueId>& arguments) {
   if (body.inputs.size() != arguments.size()) return std::nullopt;
   std::vector<ValueId> copies(body.values.size(), none_id);
-  for (std::size_t i = 0; i < arguments.size(); ++i) copies[static_cast<std::size_t>(body.inputs[i])] = arguments[i];
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    copies[static_cast<std::size_t>(body.inputs[i])] = arguments[i];
   const auto copy_of = [&](ValueId id) -> ValueId {
     if (id < 0) return none_id;
     ValueId& copy = copies[static_cast<std::size_t>(id)];
@@ -32,14 +34,18 @@ std::optional<std::vector<ValueId>> inline_graph(PatchBuilder& patch, const Grap
 }
 
 bool is_pure(const Model& model, int graph_index, int depth) {
-  static constexpr std::array<std::string_view, 9> effects = {"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE", "RANDOM_UNIFORM",
-                                                             "RANDOM_STANDARD_NORMAL", "MULTINOMIAL", "HASHTABLE_IMPORT", "CUSTOM"};
-  if (depth == 0 || graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size()) return false;
+  static constexpr std::array<std::string_view, 9> effects = {
+      "VAR_HANDLE",  "READ_VARIABLE",    "ASSIGN_VARIABLE",
+      "CALL_ONCE",   "RANDOM_UNIFORM",   "RANDOM_STANDARD_NORMAL",
+      "MULTINOMIAL", "HASHTABLE_IMPORT", "CUSTOM"};
+  if (depth == 0 || graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
+    return false;
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   return std::all_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
     const Node& node = graph.node(id);
     if (std::find(effects.begin(), effects.end(), node.op) != effects.end()) return false;
-    return std::all_of(node.subgraphs.begin(), node.subgraphs.end(), [&](std::int32_t g) { return is_pure(model, g, depth - 1); });
+    return std::all_of(node.subgraphs.begin(), node.subgraphs.end(),
+                       [&](std::int32_t g) { return is_pure(model, g, depth - 1); });
   });
 }
 

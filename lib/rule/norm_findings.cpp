@@ -16,13 +16,15 @@ double limit_of(const Graph& graph, const NormSite& site) {
   double terms = 1;
   if (!site.averages)
     for (const std::int64_t axis : site.axes)
-      terms *= static_cast<double>(graph.value(graph.node(site.square).outputs[0]).shape[static_cast<std::size_t>(axis)]);
+      terms *= static_cast<double>(
+          graph.value(graph.node(site.square).outputs[0]).shape[static_cast<std::size_t>(axis)]);
   return std::sqrt(largest_half / terms);
 }
 
 }  // namespace
 
-std::vector<DetectResult> norm_findings(const DetectContext& context, const std::function<bool(const NormSite&)>& concerns) {
+std::vector<DetectResult> norm_findings(const DetectContext& context,
+                                        const std::function<bool(const NormSite&)>& concerns) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
   for (const NormSite& site : find_norms(graph)) {
@@ -34,11 +36,17 @@ std::vector<DetectResult> norm_findings(const DetectContext& context, const std:
     result.likelihood = unbounded ? Likelihood::possible : Likelihood::unlikely;
     result.nodes = {site.square, site.root};
     result.value = x;
-    result.message = fmt::format("{} of \"{}\": in fp16 its squares pass 65504 when |{}| reaches {:.0f}; the output is then all zero, NaN or infinite{}", site.name(),
-                                 graph.value(x).name, site.kind == NormSite::Kind::centred ? "x - mean" : "x", limit_of(graph, site),
-                                 unbounded ? "; nothing in the model bounds it, it grows with the input" : "");
-    result.at_source = "Divide by the largest magnitude first: `m = x.abs().amax(dim, keepdim=True).clamp(min=1); y = x / m; y * torch.rsqrt((y * y).mean(dim, keepdim=True) + eps / m / m)` (subtract the mean before, for LayerNorm).";
-    result.fixes.push_back({rescaled_norm_patch(graph, context.graph_index, site), Exactness::bounded, false, ""});
+    result.message = fmt::format(
+        "{} of \"{}\": in fp16 its squares pass 65504 when |{}| reaches {:.0f}; the output is then all zero, "
+        "NaN or infinite{}",
+        site.name(), graph.value(x).name, site.kind == NormSite::Kind::centred ? "x - mean" : "x",
+        limit_of(graph, site), unbounded ? "; nothing in the model bounds it, it grows with the input" : "");
+    result.at_source =
+        "Divide by the largest magnitude first: `m = x.abs().amax(dim, keepdim=True).clamp(min=1); y = x / "
+        "m; y * torch.rsqrt((y * y).mean(dim, keepdim=True) + eps / m / m)` (subtract the mean before, for "
+        "LayerNorm).";
+    result.fixes.push_back(
+        {rescaled_norm_patch(graph, context.graph_index, site), Exactness::bounded, false, ""});
     results.push_back(std::move(result));
   }
   return results;

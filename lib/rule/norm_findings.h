@@ -7,6 +7,7 @@
 
 namespace md {
 
-std::vector<DetectResult> norm_findings(const DetectContext& context, const std::function<bool(const NormSite&)>& concerns);
+std::vector<DetectResult> norm_findings(const DetectContext& context,
+                                        const std::function<bool(const NormSite&)>& concerns);
 
 }  // namespace md

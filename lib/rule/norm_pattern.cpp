@@ -14,7 +14,9 @@ namespace {
 ValueId through_reshapes(const Graph& graph, ValueId id) {
   for (int depth = 0; depth < 8; ++depth) {
     const Node* node = producer_of(graph, id);
-    if (!node || (node->op != "RESHAPE" && node->op != "BROADCAST_TO" && node->op != "TILE" && node->op != "SQUEEZE" && node->op != "EXPAND_DIMS")) break;
+    if (!node || (node->op != "RESHAPE" && node->op != "BROADCAST_TO" && node->op != "TILE" &&
+                  node->op != "SQUEEZE" && node->op != "EXPAND_DIMS"))
+      break;
     id = node->inputs[0];
   }
   return id;
@@ -44,7 +46,9 @@ Reduced reduction_behind(const Graph& graph, ValueId id) {
   double factor = 0;
   if (node && (node->op == "MUL" || node->op == "DIV")) {
     const Scaled scaled = with_constant(graph, *node);
-    if (scaled.value == none_id || scaled.constant == 0 || (node->op == "DIV" && scaled.value != node->inputs[0])) return {};
+    if (scaled.value == none_id || scaled.constant == 0 ||
+        (node->op == "DIV" && scaled.value != node->inputs[0]))
+      return {};
     factor = node->op == "MUL" ? scaled.constant : 1 / scaled.constant;
     id = through_reshapes(graph, scaled.value);
     node = producer_of(graph, id);
@@ -54,7 +58,8 @@ Reduced reduction_behind(const Graph& graph, ValueId id) {
   if (!axes || axes->empty()) return {};
   if (factor != 0) {
     double count = 1;
-    for (const std::int64_t axis : *axes) count *= static_cast<double>(graph.value(node->inputs[0]).shape[static_cast<std::size_t>(axis)]);
+    for (const std::int64_t axis : *axes)
+      count *= static_cast<double>(graph.value(node->inputs[0]).shape[static_cast<std::size_t>(axis)]);
     if (node->op != "SUM" || std::abs(factor * count - 1) > 1e-4) return {};
     return {graph.producer(id), true};
   }
@@ -97,8 +102,10 @@ bool read_square(const Graph& graph, NodeId square, NormSite& site) {
   site.square = square;
   ValueId source = none_id;
   if (node.op == "SQUARE") source = node.inputs[0];
-  if (node.op == "MUL" && node.inputs.size() == 2 && node.inputs[0] == node.inputs[1]) source = node.inputs[0];
-  if (node.op == "POW" && node.inputs.size() == 2 && scalar_value(graph, node.inputs[1]) == 2.0) source = node.inputs[0];
+  if (node.op == "MUL" && node.inputs.size() == 2 && node.inputs[0] == node.inputs[1])
+    source = node.inputs[0];
+  if (node.op == "POW" && node.inputs.size() == 2 && scalar_value(graph, node.inputs[1]) == 2.0)
+    source = node.inputs[0];
   if (node.op == "SQUARED_DIFFERENCE" && node.inputs.size() == 2) {
     const bool second = is_mean_of(graph, node.inputs[1], node.inputs[0]);
     if (!second && !is_mean_of(graph, node.inputs[0], node.inputs[1])) return false;
@@ -111,7 +118,8 @@ bool read_square(const Graph& graph, NodeId square, NormSite& site) {
   if (const Node* from = producer_of(graph, source); from && from->op == "ABS") source = from->inputs[0];
   site.source = source;
   const Node* from = producer_of(graph, source);
-  if (from && from->op == "SUB" && from->inputs.size() == 2 && is_mean_of(graph, from->inputs[1], from->inputs[0])) {
+  if (from && from->op == "SUB" && from->inputs.size() == 2 &&
+      is_mean_of(graph, from->inputs[1], from->inputs[0])) {
     site.kind = NormSite::Kind::centred;
     site.x = from->inputs[0];
     site.mean = from->inputs[1];
@@ -163,16 +171,20 @@ bool read_site(const Graph& graph, NodeId root, NormSite& site) {
     site.mean_over_axes = mean.inputs[0] == site.x && reduction_axes(graph, mean) == site.axes;
   }
   const Value& squared = graph.value(reduction.inputs[0]);
-  return is_static(squared) && squared.rank() <= 4 && (squared.dtype == DType::f32 || squared.dtype == DType::f16);
+  return is_static(squared) && squared.rank() <= 4 &&
+         (squared.dtype == DType::f32 || squared.dtype == DType::f16);
 }
 
 }  // namespace
 
 const char* NormSite::name() const {
   switch (kind) {
-    case Kind::rms: return "RMSNorm";
-    case Kind::l2: return "L2 normalization";
-    case Kind::centred: return "LayerNorm, InstanceNorm or GroupNorm";
+    case Kind::rms:
+      return "RMSNorm";
+    case Kind::l2:
+      return "L2 normalization";
+    case Kind::centred:
+      return "LayerNorm, InstanceNorm or GroupNorm";
   }
   return "";
 }
@@ -189,9 +201,28 @@ std::vector<NormSite> find_norms(const Graph& graph) {
 }
 
 bool grows_with_inputs(const Graph& graph, ValueId value) {
-  static constexpr std::array<std::string_view, 22> linear = {
-      "RESHAPE", "TRANSPOSE", "SLICE", "STRIDED_SLICE", "CONCATENATION", "PAD", "SPLIT", "PACK", "UNPACK", "GATHER", "TILE",
-      "FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "ADD", "SUB", "MUL", "RELU", "NEG", "DEQUANTIZE", "SQUEEZE"};
+  static constexpr std::array<std::string_view, 22> linear = {"RESHAPE",
+                                                              "TRANSPOSE",
+                                                              "SLICE",
+                                                              "STRIDED_SLICE",
+                                                              "CONCATENATION",
+                                                              "PAD",
+                                                              "SPLIT",
+                                                              "PACK",
+                                                              "UNPACK",
+                                                              "GATHER",
+                                                              "TILE",
+                                                              "FULLY_CONNECTED",
+                                                              "CONV_2D",
+                                                              "DEPTHWISE_CONV_2D",
+                                                              "TRANSPOSE_CONV",
+                                                              "ADD",
+                                                              "SUB",
+                                                              "MUL",
+                                                              "RELU",
+                                                              "NEG",
+                                                              "DEQUANTIZE",
+                                                              "SQUEEZE"};
   std::vector<ValueId> todo = {value};
   std::set<ValueId> seen;
   bool reaches_input = false;

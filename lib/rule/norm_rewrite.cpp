@@ -1,15 +1,15 @@
-// The rescaled form of a normalization. Every reader of the old scale factor 1/root gets the new result where its own
-// place in the normalization is recognized (x * scale, d * scale, x * scale - mean * scale), else 1/root computed
-// without overflow.
+// The rescaled form of a normalization. Every reader of the old scale factor 1/root gets the new result where
+// its own place in the normalization is recognized (x * scale, d * scale, x * scale - mean * scale), else
+// 1/root computed without overflow.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "lib/rule/norm_pattern.h"
-#include "lib/rule/unused_nodes.h"
 #include "lib/rule/tflite_builder.h"
 #include "lib/rule/tflite_queries.h"
+#include "lib/rule/unused_nodes.h"
 
 namespace md {
 namespace {
@@ -20,7 +20,8 @@ struct EndUse {
 };
 
 bool only_changes_shape(const Node& node) {
-  return node.op == "RESHAPE" || node.op == "BROADCAST_TO" || node.op == "TILE" || node.op == "SQUEEZE" || node.op == "EXPAND_DIMS";
+  return node.op == "RESHAPE" || node.op == "BROADCAST_TO" || node.op == "TILE" || node.op == "SQUEEZE" ||
+         node.op == "EXPAND_DIMS";
 }
 
 /// Readers of a value behind any number of reshapes.
@@ -35,7 +36,9 @@ void collect_uses(const Graph& graph, ValueId value, std::vector<EndUse>& uses, 
 }
 
 ValueId behind_reshapes(const Graph& graph, ValueId id) {
-  for (const Node* node = producer_of(graph, id); node && only_changes_shape(*node); node = producer_of(graph, id)) id = node->inputs[0];
+  for (const Node* node = producer_of(graph, id); node && only_changes_shape(*node);
+       node = producer_of(graph, id))
+    id = node->inputs[0];
   return id;
 }
 
@@ -44,7 +47,8 @@ std::optional<ValueId> negated(const Graph& graph, ValueId id) {
   const Node* node = producer_of(graph, behind_reshapes(graph, id));
   if (!node) return std::nullopt;
   if (node->op == "NEG") return node->inputs[0];
-  if (node->op == "SUB" && node->inputs.size() == 2 && scalar_value(graph, node->inputs[0]) == 0.0) return node->inputs[1];
+  if (node->op == "SUB" && node->inputs.size() == 2 && scalar_value(graph, node->inputs[0]) == 0.0)
+    return node->inputs[1];
   if (node->op == "MUL" && node->inputs.size() == 2)
     for (std::size_t i = 0; i < 2; ++i)
       if (scalar_value(graph, node->inputs[i]) == -1.0) return node->inputs[1 - i];
@@ -61,7 +65,8 @@ class Rescaler {
     std::vector<EndUse> uses;
     collect_uses(graph_, factor(), uses);
     // The readers of full size first: they tell which mean * scale goes away with them.
-    std::stable_partition(uses.begin(), uses.end(), [&](const EndUse& use) { return is_full_size(graph_.node(use.node).outputs[0]); });
+    std::stable_partition(uses.begin(), uses.end(),
+                          [&](const EndUse& use) { return is_full_size(graph_.node(use.node).outputs[0]); });
     bool all = !graph_.is_output(factor());
     for (const EndUse& use : uses) all = replace(use) && all;
     if (!all) write_factor();
@@ -94,7 +99,9 @@ class Rescaler {
     y_ = ops_.binary("DIV", d_, m_);
     ValueId v = ops_.reduce(site_.averages ? "MEAN" : "SUM", ops_.binary("MUL", y_, y_), site_.axes);
     // eps / m underflows harmlessly: mean(y^2) is 1/N at least.
-    const auto epsilon = [&] { return ops_.binary("DIV", number(site_.epsilon), m_, ops_.value_like(m_, ops_.shape(m_))); };
+    const auto epsilon = [&] {
+      return ops_.binary("DIV", number(site_.epsilon), m_, ops_.value_like(m_, ops_.shape(m_)));
+    };
     if (site_.guard == NormSite::Guard::inside) v = ops_.binary("ADD", v, ops_.binary("DIV", epsilon(), m_));
     root_ = ops_.unary(site_.reciprocal ? "RSQRT" : "SQRT", v);
     if (site_.guard == NormSite::Guard::added) root_ = ops_.binary("ADD", root_, epsilon());
@@ -111,11 +118,15 @@ class Rescaler {
     }
   }
 
-  bool is_full_size(ValueId id) const { return element_count(graph_.value(id).shape) == element_count(ops_.shape(y_)); }
+  bool is_full_size(ValueId id) const {
+    return element_count(graph_.value(id).shape) == element_count(ops_.shape(y_));
+  }
 
   bool replace(const EndUse& use) {
     const Node& node = graph_.node(use.node);
-    if (std::find(patch_.patch().removed.begin(), patch_.patch().removed.end(), use.node) != patch_.patch().removed.end()) return true;
+    if (std::find(patch_.patch().removed.begin(), patch_.patch().removed.end(), use.node) !=
+        patch_.patch().removed.end())
+      return true;
     if (node.inputs.size() != 2 || fused_activation(node) != "NONE") return false;
     const bool multiplies = site_.reciprocal && node.op == "MUL";
     const bool divides = !site_.reciprocal && node.op == "DIV" && use.operand == 1;
@@ -133,8 +144,10 @@ class Rescaler {
   /// mean * scale: read by the affine form alone, which goes away with it.
   bool is_mean_product(const Node& node, ValueId other) {
     const bool mean = behind_reshapes(graph_, other) == behind_reshapes(graph_, site_.mean) ||
-                      (negated(graph_, other) && behind_reshapes(graph_, *negated(graph_, other)) == behind_reshapes(graph_, site_.mean));
-    return site_.kind == NormSite::Kind::centred && mean && !graph_.is_output(node.outputs[0]) && affine_seen_;
+                      (negated(graph_, other) && behind_reshapes(graph_, *negated(graph_, other)) ==
+                                                     behind_reshapes(graph_, site_.mean));
+    return site_.kind == NormSite::Kind::centred && mean && !graph_.is_output(node.outputs[0]) &&
+           affine_seen_;
   }
 
   /// x * scale + (-(mean * scale)): one ADD or SUB further down.
@@ -144,11 +157,14 @@ class Rescaler {
     const NodeId sum = only_reader(graph_, scaled);
     if (sum == none_id || graph_.is_output(scaled)) return false;
     const Node& add = graph_.node(sum);
-    if ((add.op != "ADD" && add.op != "SUB") || add.inputs.size() != 2 || fused_activation(add) != "NONE") return false;
+    if ((add.op != "ADD" && add.op != "SUB") || add.inputs.size() != 2 || fused_activation(add) != "NONE")
+      return false;
     const std::size_t at = add.inputs[0] == scaled ? 0 : 1;
     if (add.op == "SUB" && at == 1) return false;
     const ValueId shift = add.inputs[1 - at];
-    if (!is_shift(add.op == "SUB" ? std::optional(shift) : negated(graph_, shift)) && !(add.op == "ADD" && is_negative_shift(shift))) return false;
+    if (!is_shift(add.op == "SUB" ? std::optional(shift) : negated(graph_, shift)) &&
+        !(add.op == "ADD" && is_negative_shift(shift)))
+      return false;
     write_result(add.outputs[0]);
     patch_.remove(sum);
     affine_seen_ = true;
@@ -162,7 +178,9 @@ class Rescaler {
     const Node* node = id ? producer_of(graph_, behind_reshapes(graph_, *id)) : nullptr;
     if (!node || node->op != "MUL" || node->inputs.size() != 2) return false;
     for (std::size_t i = 0; i < 2; ++i)
-      if (is_factor(node->inputs[i]) && behind_reshapes(graph_, node->inputs[1 - i]) == behind_reshapes(graph_, site_.mean)) return true;
+      if (is_factor(node->inputs[i]) &&
+          behind_reshapes(graph_, node->inputs[1 - i]) == behind_reshapes(graph_, site_.mean))
+        return true;
     return false;
   }
 
@@ -172,7 +190,9 @@ class Rescaler {
     if (!node || node->op != "MUL" || node->inputs.size() != 2) return false;
     for (std::size_t i = 0; i < 2; ++i) {
       const auto mean = negated(graph_, node->inputs[1 - i]);
-      if (is_factor(node->inputs[i]) && mean && behind_reshapes(graph_, *mean) == behind_reshapes(graph_, site_.mean)) return true;
+      if (is_factor(node->inputs[i]) && mean &&
+          behind_reshapes(graph_, *mean) == behind_reshapes(graph_, site_.mean))
+        return true;
     }
     return false;
   }
@@ -200,6 +220,8 @@ class Rescaler {
 
 }  // namespace
 
-Patch rescaled_norm_patch(const Graph& graph, int graph_index, const NormSite& site) { return Rescaler(graph, graph_index, site).run(); }
+Patch rescaled_norm_patch(const Graph& graph, int graph_index, const NormSite& site) {
+  return Rescaler(graph, graph_index, site).run();
+}
 
 }  // namespace md

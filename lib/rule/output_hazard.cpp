@@ -15,9 +15,11 @@ bool one_of(std::string_view op, const std::array<std::string_view, N>& names) {
   return std::find(names.begin(), names.end(), op) != names.end();
 }
 
-/// A convolution or matrix product whose weights are float constants, into which a constant factor can be merged.
+/// A convolution or matrix product whose weights are float constants, into which a constant factor can be
+/// merged.
 bool has_mergeable_weights(const Graph& graph, const Node& node) {
-  static constexpr std::array<std::string_view, 5> ops = {"CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED", "BATCH_MATMUL"};
+  static constexpr std::array<std::string_view, 5> ops = {"CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV",
+                                                          "FULLY_CONNECTED", "BATCH_MATMUL"};
   if (!one_of(node.op, ops) || node.inputs.size() < 2) return false;
   const ValueId weights = node.inputs[1];
   return is_constant_operand(graph, weights) && is_float_value(graph, weights);
@@ -33,7 +35,8 @@ bool is_channel_scale(const Graph& graph, const Node& node) {
   const Value& result = graph.value(node.outputs[0]);
   const auto count = element_count(factor.shape);
   if (!count || result.shape.empty()) return false;
-  return *count == 1 || (*count == result.shape.back() && !factor.shape.empty() && factor.shape.back() == *count);
+  return *count == 1 ||
+         (*count == result.shape.back() && !factor.shape.empty() && factor.shape.back() == *count);
 }
 
 bool pads_nothing(const Graph& graph, const Node& conv) {
@@ -57,8 +60,11 @@ bool is_merged_scale(const Graph& graph, const Node& producer, const Node& reade
 }
 
 bool is_reduced_sum(const Graph& graph, const Node& producer, const Node& reader) {
-  static constexpr std::array<std::string_view, 5> reductions = {"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"};
-  if ((producer.op != "ADD" && producer.op != "ADD_N") || producer.inputs.size() != 2 || fused_activation(producer) != "NONE") return false;
+  static constexpr std::array<std::string_view, 5> reductions = {"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN",
+                                                                 "REDUCE_PROD"};
+  if ((producer.op != "ADD" && producer.op != "ADD_N") || producer.inputs.size() != 2 ||
+      fused_activation(producer) != "NONE")
+    return false;
   if (!one_of(reader.op, reductions) || producer.inputs[0] == producer.inputs[1]) return false;
   return is_runtime_operand(graph, producer.inputs[0]) && is_runtime_operand(graph, producer.inputs[1]) &&
          graph.value(producer.inputs[0]).shape == graph.value(producer.inputs[1]).shape;
@@ -73,9 +79,11 @@ std::ptrdiff_t position(const Graph& graph, ValueId value) {
 
 bool is_linked(const Graph& graph, const Node& producer, const Node& reader, ValueId value) {
   static constexpr std::array<std::string_view, 21> unary = {
-      "ABS", "CEIL", "COS", "ELU", "EXP", "FLOOR", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC",
-      "NEG", "PRELU", "RELU", "RELU6", "RELU_N1_TO_1", "RSQRT", "SIN", "SQRT", "SQUARE", "TANH"};
-  static constexpr std::array<std::string_view, 8> binary = {"ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", "POW", "SQUARED_DIFFERENCE"};
+      "ABS",        "CEIL",         "COS",   "ELU",      "EXP",  "FLOOR",  "GELU",
+      "HARD_SWISH", "LEAKY_RELU",   "LOG",   "LOGISTIC", "NEG",  "PRELU",  "RELU",
+      "RELU6",      "RELU_N1_TO_1", "RSQRT", "SIN",      "SQRT", "SQUARE", "TANH"};
+  static constexpr std::array<std::string_view, 8> binary = {
+      "ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", "POW", "SQUARED_DIFFERENCE"};
   if (producer.op == "RESHAPE") return false;
   if (producer.op == "TRANSPOSE" && (reader.op == "TRANSPOSE" || reader.op == "RESHAPE")) return true;
   if (graph.value(reader.outputs[0]).shape != graph.value(value).shape) return false;
@@ -106,7 +114,8 @@ std::optional<OutputHazard> output_hazard(const Graph& graph, ValueId output) {
   }
   if (reader == none_id || graph.node(reader).outputs.empty()) return std::nullopt;
   const Node& to = graph.node(reader);
-  if (is_merged_scale(graph, from, to, value)) return OutputHazard{OutputHazard::Kind::merged_scale, producer, reader};
+  if (is_merged_scale(graph, from, to, value))
+    return OutputHazard{OutputHazard::Kind::merged_scale, producer, reader};
   if (is_reduced_sum(graph, from, to)) return OutputHazard{OutputHazard::Kind::reduced_sum, producer, reader};
   if (is_linked(graph, from, to, value)) return OutputHazard{OutputHazard::Kind::linked, producer, reader};
   return std::nullopt;

@@ -1,5 +1,5 @@
-// PAD in front of a pooling operator: the LiteRT GPU accelerator fuses the two into a pool with its own padding, which
-// does not count (AVERAGE_POOL_2D) or does not see (MAX_POOL_2D) the padded elements.
+// PAD in front of a pooling operator: the LiteRT GPU accelerator fuses the two into a pool with its own
+// padding, which does not count (AVERAGE_POOL_2D) or does not see (MAX_POOL_2D) the padded elements.
 #pragma once
 #include <vector>
 

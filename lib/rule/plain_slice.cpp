@@ -10,7 +10,8 @@ namespace {
 
 bool has(std::int64_t mask, std::size_t bit) { return bit < 63 && (mask >> bit & 1) != 0; }
 
-/// Index into an axis as Python does: negative from the end, then clamped to what a slice in this direction may reach.
+/// Index into an axis as Python does: negative from the end, then clamped to what a slice in this direction
+/// may reach.
 std::int64_t clamped(std::int64_t index, std::int64_t size, bool backwards) {
   if (index < 0) index += size;
   return backwards ? std::clamp<std::int64_t>(index, -1, size - 1) : std::clamp<std::int64_t>(index, 0, size);
@@ -27,11 +28,15 @@ bool ResolvedSlice::backwards() const {
 std::optional<ResolvedSlice> resolve_slice(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 4 || node.attrs.flag("offset")) return std::nullopt;
   const Value& input = graph.value(node.inputs[0]);
-  const auto begin = integer_values(graph, node.inputs[1]), end = integer_values(graph, node.inputs[2]), stride = integer_values(graph, node.inputs[3]);
-  if (!is_static(input) || !is_static(graph.value(node.outputs[0])) || !begin || !end || !stride) return std::nullopt;
+  const auto begin = integer_values(graph, node.inputs[1]), end = integer_values(graph, node.inputs[2]),
+             stride = integer_values(graph, node.inputs[3]);
+  if (!is_static(input) || !is_static(graph.value(node.outputs[0])) || !begin || !end || !stride)
+    return std::nullopt;
   if (begin->size() != end->size() || begin->size() != stride->size()) return std::nullopt;
   const auto mask = [&](const char* name) { return node.attrs.integer(name); };
-  const std::int64_t begin_mask = mask("begin_mask"), end_mask = mask("end_mask"), ellipsis = mask("ellipsis_mask"), new_axis = mask("new_axis_mask"), shrink = mask("shrink_axis_mask");
+  const std::int64_t begin_mask = mask("begin_mask"), end_mask = mask("end_mask"),
+                     ellipsis = mask("ellipsis_mask"), new_axis = mask("new_axis_mask"),
+                     shrink = mask("shrink_axis_mask");
   std::size_t real = 0;  // entries of the specification that stand for an axis of the input
   for (std::size_t i = 0; i < begin->size(); ++i) real += !has(new_axis, i) && !has(ellipsis, i);
   if (real > input.shape.size()) return std::nullopt;
@@ -60,7 +65,8 @@ std::optional<ResolvedSlice> resolve_slice(const Graph& graph, const Node& node)
       out.count.push_back(1);
     } else {
       const bool back = step < 0;
-      const std::int64_t first = has(begin_mask, i) ? (back ? size - 1 : 0) : clamped((*begin)[i], size, back);
+      const std::int64_t first =
+          has(begin_mask, i) ? (back ? size - 1 : 0) : clamped((*begin)[i], size, back);
       const std::int64_t last = has(end_mask, i) ? (back ? -1 : size) : clamped((*end)[i], size, back);
       const std::int64_t span = back ? first - last : last - first, pace = back ? -step : step;
       out.begin.push_back(first);
@@ -76,7 +82,8 @@ std::optional<ResolvedSlice> resolve_slice(const Graph& graph, const Node& node)
   return out;
 }
 
-Patch plain_slice_patch(const Graph& graph, int graph_index, NodeId id, const ResolvedSlice& slice, std::string title) {
+Patch plain_slice_patch(const Graph& graph, int graph_index, NodeId id, const ResolvedSlice& slice,
+                        std::string title) {
   const Node& node = graph.node(id);
   PatchBuilder patch(graph, graph_index, std::move(title));
   TfliteBuilder ops(patch);

@@ -8,8 +8,8 @@
 
 namespace md {
 
-/// A STRIDED_SLICE resolved against its input: for each axis of the input the first index, the step (negative: backwards)
-/// and how many. Axes that the result drops or adds are a matter of its shape.
+/// A STRIDED_SLICE resolved against its input: for each axis of the input the first index, the step
+/// (negative: backwards) and how many. Axes that the result drops or adds are a matter of its shape.
 struct ResolvedSlice {
   std::vector<std::int64_t> begin, step, count;
   bool backwards() const;
@@ -18,8 +18,9 @@ struct ResolvedSlice {
 /// nullopt: parameters or shapes that are not known before run time, or `offset` (lengths instead of ends).
 std::optional<ResolvedSlice> resolve_slice(const Graph& graph, const Node& node);
 
-/// REVERSE_V2 where a step is negative, SLICE or STRIDED_SLICE without masks, RESHAPE to the result's shape; each only where it
-/// does something.
-Patch plain_slice_patch(const Graph& graph, int graph_index, NodeId node, const ResolvedSlice& slice, std::string title);
+/// REVERSE_V2 where a step is negative, SLICE or STRIDED_SLICE without masks, RESHAPE to the result's shape;
+/// each only where it does something.
+Patch plain_slice_patch(const Graph& graph, int graph_index, NodeId node, const ResolvedSlice& slice,
+                        std::string title);
 
 }  // namespace md

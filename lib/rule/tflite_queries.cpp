@@ -34,7 +34,9 @@ const Node* producer_of(const Graph& graph, ValueId id) {
 
 bool is_constant_operand(const Graph& graph, ValueId id) { return stored_constant(graph, id) != none_id; }
 
-bool is_runtime_operand(const Graph& graph, ValueId id) { return id >= 0 && stored_constant(graph, id) == none_id; }
+bool is_runtime_operand(const Graph& graph, ValueId id) {
+  return id >= 0 && stored_constant(graph, id) == none_id;
+}
 
 std::optional<std::vector<double>> real_values(const Graph& graph, ValueId id) {
   const ValueId stored = stored_constant(graph, id);
@@ -75,7 +77,9 @@ NodeId only_reader(const Graph& graph, ValueId id) {
   return reader;
 }
 
-bool is_private(const Graph& graph, ValueId id) { return !graph.is_output(id) && only_reader(graph, id) != none_id; }
+bool is_private(const Graph& graph, ValueId id) {
+  return !graph.is_output(id) && only_reader(graph, id) != none_id;
+}
 
 bool is_static(const Value& value) {
   return std::all_of(value.shape.begin(), value.shape.end(), [](std::int64_t d) { return d >= 0; });
@@ -87,21 +91,27 @@ bool is_float_value(const Graph& graph, ValueId id) {
 
 bool is_unary_elementwise(std::string_view op) {
   static constexpr std::array<std::string_view, 29> names = {
-      "ABS",   "CEIL",        "COS",     "ELU",   "EXP",          "FLOOR", "GELU",  "HARD_SWISH", "LEAKY_RELU", "LOG",
-      "LOGISTIC", "NEG",      "RELU",    "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "ROUND", "RSQRT", "SIGN",     "SIN",
-      "SQRT",  "SQUARE",      "TANH",    "LOGICAL_NOT", "PRELU",  "QUANTIZE", "DEQUANTIZE", "CAST", "STABLEHLO_CBRT"};
+      "ABS",   "CEIL",       "COS",          "ELU",         "EXP",           "FLOOR",
+      "GELU",  "HARD_SWISH", "LEAKY_RELU",   "LOG",         "LOGISTIC",      "NEG",
+      "RELU",  "RELU6",      "RELU_N1_TO_1", "RELU_0_TO_1", "ROUND",         "RSQRT",
+      "SIGN",  "SIN",        "SQRT",         "SQUARE",      "TANH",          "LOGICAL_NOT",
+      "PRELU", "QUANTIZE",   "DEQUANTIZE",   "CAST",        "STABLEHLO_CBRT"};
   return one_of(op, names);
 }
 
 bool is_binary_elementwise(std::string_view op) {
   static constexpr std::array<std::string_view, 19> names = {
-      "ADD",       "SUB",     "MUL",       "DIV",       "MAXIMUM",   "MINIMUM",       "POW",  "SQUARED_DIFFERENCE",
-      "FLOOR_DIV", "FLOOR_MOD", "ATAN2",   "EQUAL",     "NOT_EQUAL", "LESS",          "LESS_EQUAL", "GREATER",
+      "ADD",           "SUB",         "MUL",        "DIV",
+      "MAXIMUM",       "MINIMUM",     "POW",        "SQUARED_DIFFERENCE",
+      "FLOOR_DIV",     "FLOOR_MOD",   "ATAN2",      "EQUAL",
+      "NOT_EQUAL",     "LESS",        "LESS_EQUAL", "GREATER",
       "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR"};
   return one_of(op, names);
 }
 
-std::string_view fused_activation(const Node& node) { return node.attrs.text("fused_activation_function", "NONE"); }
+std::string_view fused_activation(const Node& node) {
+  return node.attrs.text("fused_activation_function", "NONE");
+}
 
 bool is_non_negative(const Graph& graph, ValueId id, int depth) {
   if (id < 0 || depth == 0) return false;
@@ -111,12 +121,22 @@ bool is_non_negative(const Graph& graph, ValueId id, int depth) {
   }
   const Node* node = producer_of(graph, id);
   if (!node) return false;
-  static constexpr std::array<std::string_view, 9> always = {"RELU", "RELU6", "RELU_0_TO_1", "ABS", "SQUARE",
-                                                            "SOFTMAX", "LOGISTIC", "EXP", "SQRT"};
-  static constexpr std::array<std::string_view, 12> keeps = {
-      "RESHAPE", "TRANSPOSE", "SLICE", "STRIDED_SLICE", "MAX_POOL_2D", "AVERAGE_POOL_2D",
-      "PAD",     "SQUEEZE",   "EXPAND_DIMS", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "DEQUANTIZE"};
-  static constexpr std::array<std::string_view, 5> keeps_all = {"ADD", "MUL", "MINIMUM", "CONCATENATION", "QUANTIZE"};
+  static constexpr std::array<std::string_view, 9> always = {
+      "RELU", "RELU6", "RELU_0_TO_1", "ABS", "SQUARE", "SOFTMAX", "LOGISTIC", "EXP", "SQRT"};
+  static constexpr std::array<std::string_view, 12> keeps = {"RESHAPE",
+                                                             "TRANSPOSE",
+                                                             "SLICE",
+                                                             "STRIDED_SLICE",
+                                                             "MAX_POOL_2D",
+                                                             "AVERAGE_POOL_2D",
+                                                             "PAD",
+                                                             "SQUEEZE",
+                                                             "EXPAND_DIMS",
+                                                             "RESIZE_BILINEAR",
+                                                             "RESIZE_NEAREST_NEIGHBOR",
+                                                             "DEQUANTIZE"};
+  static constexpr std::array<std::string_view, 5> keeps_all = {"ADD", "MUL", "MINIMUM", "CONCATENATION",
+                                                                "QUANTIZE"};
   const std::string_view activation = fused_activation(*node);
   if (activation == "RELU" || activation == "RELU6" || one_of(node->op, always)) return true;
   const auto ok = [&](ValueId operand) { return is_non_negative(graph, operand, depth - 1); };
@@ -129,12 +149,18 @@ bool is_non_negative(const Graph& graph, ValueId id, int depth) {
 
 std::optional<Bhwc> bhwc_of(const Shape& shape) {
   switch (shape.size()) {
-    case 0: return Bhwc{};
-    case 1: return Bhwc{shape[0], 1, 1, 1};
-    case 2: return Bhwc{shape[0], 1, 1, shape[1]};
-    case 3: return Bhwc{shape[0], 1, shape[1], shape[2]};
-    case 4: return Bhwc{shape[0], shape[1], shape[2], shape[3]};
-    default: return std::nullopt;
+    case 0:
+      return Bhwc{};
+    case 1:
+      return Bhwc{shape[0], 1, 1, 1};
+    case 2:
+      return Bhwc{shape[0], 1, 1, shape[1]};
+    case 3:
+      return Bhwc{shape[0], 1, shape[1], shape[2]};
+    case 4:
+      return Bhwc{shape[0], shape[1], shape[2], shape[3]};
+    default:
+      return std::nullopt;
   }
 }
 

@@ -1,5 +1,6 @@
-// Questions that detectors of .tflite faults ask about a graph. A constant that comes out of a DEQUANTIZE (fp16 and int8
-// weights) counts as a constant here, as it does for the GPU delegate: look-through happens in this one place.
+// Questions that detectors of .tflite faults ask about a graph. A constant that comes out of a DEQUANTIZE
+// (fp16 and int8 weights) counts as a constant here, as it does for the GPU delegate: look-through happens in
+// this one place.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -22,7 +23,8 @@ std::optional<double> scalar_value(const Graph& graph, ValueId id);
 /// A small integer parameter (shape, axes, paddings), exact.
 std::optional<std::vector<std::int64_t>> integer_values(const Graph& graph, ValueId id);
 
-/// Axes of a reduction, non-negative, ascending, distinct; nullopt when they are not constant or out of range.
+/// Axes of a reduction, non-negative, ascending, distinct; nullopt when they are not constant or out of
+/// range.
 std::optional<std::vector<std::int64_t>> reduction_axes(const Graph& graph, const Node& node);
 
 /// The only reader of a value, none_id when there are none or several. Graph outputs do not count as readers.
@@ -36,14 +38,16 @@ bool is_float_value(const Graph& graph, ValueId id);
 
 /// No element can be negative: RELU, ABS, SOFTMAX and what only moves, pools or adds such values.
 bool is_non_negative(const Graph& graph, ValueId id, int depth = 12);
-/// One operand, same type and shape, element by element (EXP, RELU, ...); with two operands (ADD, MUL, comparisons, ...).
+/// One operand, same type and shape, element by element (EXP, RELU, ...); with two operands (ADD, MUL,
+/// comparisons, ...).
 bool is_unary_elementwise(std::string_view op);
 bool is_binary_elementwise(std::string_view op);
 
 /// The activation fused into a node: "NONE" when there is none.
 std::string_view fused_activation(const Node& node);
 
-/// The delegate's view of a shape: rank 1 is (B,1,1,1), rank 2 (B,1,1,C), rank 3 (B,1,W,C). nullopt past rank 4.
+/// The delegate's view of a shape: rank 1 is (B,1,1,1), rank 2 (B,1,1,C), rank 3 (B,1,W,C). nullopt past
+/// rank 4.
 struct Bhwc {
   std::int64_t b = 1, h = 1, w = 1, c = 1;
   bool operator==(const Bhwc&) const = default;

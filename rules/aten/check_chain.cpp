@@ -31,7 +31,8 @@ std::set<NodeId> check_only_nodes(const Graph& graph) {
     const Node& node = graph.node(id);
     const bool check = aten_is_check(node.op);
     // What has an effect of its own stays: writes in place, mutations, regions.
-    if (!check && (aten_in_place(node.op) || node.outputs.empty() || !node.subgraphs.empty())) mark_upstream(graph, id, needed);
+    if (!check && (aten_in_place(node.op) || node.outputs.empty() || !node.subgraphs.empty()))
+      mark_upstream(graph, id, needed);
     if (check && aten_base(node.op) != "aten._assert_tensor_metadata") mark_upstream(graph, id, checking);
   }
   std::set<NodeId> nodes;

@@ -6,8 +6,8 @@
 
 namespace md {
 
-/// Nodes that an _assert_* node reads, directly or through others, and that no output, mutation or other effect needs;
-/// with the checks themselves.
+/// Nodes that an _assert_* node reads, directly or through others, and that no output, mutation or other
+/// effect needs; with the checks themselves.
 std::set<NodeId> check_only_nodes(const Graph& graph);
 
 /// A patch that removes them.

@@ -19,24 +19,40 @@ DType real_of(DType t) { return t == DType::c128 ? DType::f64 : t == DType::c32 
 
 /// Operators that treat every element alike or only move them: done on both parts.
 bool acts_on_parts(const std::string& base) {
-  constexpr std::string_view names[] = {"aten.view", "aten.reshape", "aten._unsafe_view", "aten.flatten", "aten.unflatten", "aten.permute", "aten.transpose", "aten.t", "aten.unsqueeze", "aten.squeeze", "aten.expand",
-                                        "aten.slice", "aten.select", "aten.narrow", "aten.clone", "aten.contiguous", "aten.detach", "aten.alias", "aten.lift_fresh_copy", "aten.flip", "aten.roll", "aten.repeat", "aten.index_select",
-                                        "aten.index", "aten.gather", "aten.cat", "aten.concat", "aten.stack", "aten.sum", "aten.mean", "aten.cumsum", "aten.neg", "aten.where", "aten.resolve_conj", "aten.resolve_neg", "aten.movedim", "aten.swapaxes"};
+  constexpr std::string_view names[] = {
+      "aten.view",      "aten.reshape",      "aten._unsafe_view",    "aten.flatten",
+      "aten.unflatten", "aten.permute",      "aten.transpose",       "aten.t",
+      "aten.unsqueeze", "aten.squeeze",      "aten.expand",          "aten.slice",
+      "aten.select",    "aten.narrow",       "aten.clone",           "aten.contiguous",
+      "aten.detach",    "aten.alias",        "aten.lift_fresh_copy", "aten.flip",
+      "aten.roll",      "aten.repeat",       "aten.index_select",    "aten.index",
+      "aten.gather",    "aten.cat",          "aten.concat",          "aten.stack",
+      "aten.sum",       "aten.mean",         "aten.cumsum",          "aten.neg",
+      "aten.where",     "aten.resolve_conj", "aten.resolve_neg",     "aten.movedim",
+      "aten.swapaxes"};
   return std::find(std::begin(names), std::end(names), base) != std::end(names);
 }
 
 /// Rewrites the nodes of one region in execution order; every complex value gets its two parts.
 class PairRewriter {
  public:
-  PairRewriter(const DetectContext& context, ComplexRegion& out) : context_(context), graph_(context.graph), b_(context.graph, context.graph_index, "complex values as pairs (re, im)"), out_(out) {}
+  PairRewriter(const DetectContext& context, ComplexRegion& out)
+      : context_(context),
+        graph_(context.graph),
+        b_(context.graph, context.graph_index, "complex values as pairs (re, im)"),
+        out_(out) {}
 
   void run() {
     for (const NodeId id : out_.nodes) {
       const Node& node = graph_.node(id);
       for (const auto* list : {&node.inputs, &node.outputs})
         for (const ValueId v : *list)
-          if (v >= 0 && is_complex(graph_.value(v).dtype) && (graph_.is_input(v) || graph_.is_output(v))) out_.reason = fmt::format("{} is a complex input or output of the program: its type is the interface", graph_.value(v).name);
-      if (out_.reason.empty() && !rewrite(id, node) && out_.reason.empty()) out_.reason = fmt::format("no rewrite for {} on complex values", node.op);
+          if (v >= 0 && is_complex(graph_.value(v).dtype) && (graph_.is_input(v) || graph_.is_output(v)))
+            out_.reason =
+                fmt::format("{} is a complex input or output of the program: its type is the interface",
+                            graph_.value(v).name);
+      if (out_.reason.empty() && !rewrite(id, node) && out_.reason.empty())
+        out_.reason = fmt::format("no rewrite for {} on complex values", node.op);
       if (!out_.reason.empty()) return;
     }
     out_.patch = b_.take();
@@ -69,7 +85,8 @@ class PairRewriter {
       std::memcpy(re.data() + i / 2, bytes.data() + i, width);
       std::memcpy(im.data() + i / 2, bytes.data() + i + width, width);
     }
-    return {b_.add_constant(value.name + "_re", real_of(value.dtype), value.shape, std::move(re)), b_.add_constant(value.name + "_im", real_of(value.dtype), value.shape, std::move(im))};
+    return {b_.add_constant(value.name + "_re", real_of(value.dtype), value.shape, std::move(re)),
+            b_.add_constant(value.name + "_im", real_of(value.dtype), value.shape, std::move(im))};
   }
 
   bool give(const Node& node, RealPair pair) {
@@ -92,19 +109,32 @@ class PairRewriter {
     if (aten_in_place(node.op)) return false;
     if (rewrite_reflect_pad(b_, node)) return b_.remove(id), true;
     if (is_fourier(node.op)) return fourier(id, node);
-    if (base == "aten.real" || base == "aten.imag") return complex(node.inputs[0]) && hand_over(id, node, base == "aten.real" ? parts(node.inputs[0]).re : parts(node.inputs[0]).im);
+    if (base == "aten.real" || base == "aten.imag")
+      return complex(node.inputs[0]) &&
+             hand_over(id, node, base == "aten.real" ? parts(node.inputs[0]).re : parts(node.inputs[0]).im);
     b_.remove(id);
     if (base == "aten.view_as_complex") return view_as_complex(node);
     if (base == "aten.view_as_real") return view_as_real(node);
-    if (base == "aten.complex") return give(node, {real(aten_operand(node, "real") >= 0 ? aten_operand(node, "real") : node.inputs[0]), real(aten_operand(node, "imag") >= 0 ? aten_operand(node, "imag") : node.inputs.back())});
+    if (base == "aten.complex")
+      return give(node,
+                  {real(aten_operand(node, "real") >= 0 ? aten_operand(node, "real") : node.inputs[0]),
+                   real(aten_operand(node, "imag") >= 0 ? aten_operand(node, "imag") : node.inputs.back())});
     if (base == "aten.polar") return polar(node);
-    if (base == "aten.mul" || base == "aten.div" || base == "aten.add" || base == "aten.sub") return arithmetic(node, base);
+    if (base == "aten.mul" || base == "aten.div" || base == "aten.add" || base == "aten.sub")
+      return arithmetic(node, base);
     if (base == "aten.matmul" || base == "aten.mm" || base == "aten.bmm") return product(node);
-    if (base == "aten.conj" || base == "aten._conj" || base == "aten.conj_physical" || base == "aten._conj_physical") return conjugate(node);
+    if (base == "aten.conj" || base == "aten._conj" || base == "aten.conj_physical" ||
+        base == "aten._conj_physical")
+      return conjugate(node);
     if (base == "aten.abs") return magnitude(node);
-    if (base == "aten.angle") return b_.write("aten.atan2.default", {{"self", parts(node.inputs[0]).im}, {"other", parts(node.inputs[0]).re}}, {}, node.outputs[0]), true;
+    if (base == "aten.angle")
+      return b_.write("aten.atan2.default",
+                      {{"self", parts(node.inputs[0]).im}, {"other", parts(node.inputs[0]).re}}, {},
+                      node.outputs[0]),
+             true;
     if (base == "aten.exp") return exponential(node);
-    if (base == "aten.pow" && node.attrs.number("exponent") == 2) return give(node, times(parts(node.inputs[0]), parts(node.inputs[0])));
+    if (base == "aten.pow" && node.attrs.number("exponent") == 2)
+      return give(node, times(parts(node.inputs[0]), parts(node.inputs[0])));
     if (base == "aten.to" || base == "aten._to_copy") return cast(node);
     return acts_on_parts(base) && on_both(node, base);
   }
@@ -124,8 +154,11 @@ class PairRewriter {
   }
 
   bool polar(const Node& node) {
-    const ValueId radius = real(aten_operand(node, "abs") >= 0 ? aten_operand(node, "abs") : node.inputs[0]), angle = real(aten_operand(node, "angle") >= 0 ? aten_operand(node, "angle") : node.inputs.back());
-    return give(node, {b_.binary("aten.mul.Tensor", radius, b_.unary("aten.cos.default", angle)), b_.binary("aten.mul.Tensor", radius, b_.unary("aten.sin.default", angle))});
+    const ValueId radius = real(aten_operand(node, "abs") >= 0 ? aten_operand(node, "abs") : node.inputs[0]),
+                  angle = real(aten_operand(node, "angle") >= 0 ? aten_operand(node, "angle")
+                                                                : node.inputs.back());
+    return give(node, {b_.binary("aten.mul.Tensor", radius, b_.unary("aten.cos.default", angle)),
+                       b_.binary("aten.mul.Tensor", radius, b_.unary("aten.sin.default", angle))});
   }
 
   ValueId mul(ValueId a, ValueId b) { return b_.binary("aten.mul.Tensor", a, b); }
@@ -133,11 +166,13 @@ class PairRewriter {
   RealPair times(RealPair z, RealPair w) {
     if (w.im == none_id) return {mul(z.re, w.re), mul(z.im, w.re)};
     if (z.im == none_id) return {mul(z.re, w.re), mul(z.re, w.im)};
-    return {b_.binary("aten.sub.Tensor", mul(z.re, w.re), mul(z.im, w.im)), b_.binary("aten.add.Tensor", mul(z.re, w.im), mul(z.im, w.re))};
+    return {b_.binary("aten.sub.Tensor", mul(z.re, w.re), mul(z.im, w.im)),
+            b_.binary("aten.add.Tensor", mul(z.re, w.im), mul(z.im, w.re))};
   }
 
   RealPair over(RealPair z, RealPair w) {
-    if (w.im == none_id) return {b_.binary("aten.div.Tensor", z.re, w.re), b_.binary("aten.div.Tensor", z.im, w.re)};
+    if (w.im == none_id)
+      return {b_.binary("aten.div.Tensor", z.re, w.re), b_.binary("aten.div.Tensor", z.im, w.re)};
     const RealPair conjugated{w.re, b_.unary("aten.neg.default", w.im)};
     const RealPair top = times(z, conjugated);
     const ValueId square = b_.binary("aten.add.Tensor", mul(w.re, w.re), mul(w.im, w.im));
@@ -175,7 +210,8 @@ class PairRewriter {
 
   ValueId zeros(ValueId like) {
     Attributes attrs;
-    attrs.set("size", b_.shape(like)), attrs.set("fill_value", 0.0), attrs.set("dtype", aten_scalar_type(b_.dtype(like)));
+    attrs.set("size", b_.shape(like)), attrs.set("fill_value", 0.0),
+        attrs.set("dtype", aten_scalar_type(b_.dtype(like)));
     attrs.set("device", std::string("cpu")), attrs.set("pin_memory", false);
     return b_.make("aten.full.default", {}, std::move(attrs), b_.dtype(like), b_.shape(like));
   }
@@ -186,7 +222,8 @@ class PairRewriter {
     const auto dot = [&](ValueId x, ValueId y) { return b_.matmul(x, y); };
     if (c.im == none_id) return give(node, {dot(a.re, c.re), dot(a.im, c.re)});
     if (a.im == none_id) return give(node, {dot(a.re, c.re), dot(a.re, c.im)});
-    return give(node, {b_.binary("aten.sub.Tensor", dot(a.re, c.re), dot(a.im, c.im)), b_.binary("aten.add.Tensor", dot(a.re, c.im), dot(a.im, c.re))});
+    return give(node, {b_.binary("aten.sub.Tensor", dot(a.re, c.re), dot(a.im, c.im)),
+                       b_.binary("aten.add.Tensor", dot(a.re, c.im), dot(a.im, c.re))});
   }
 
   bool conjugate(const Node& node) {
@@ -208,7 +245,8 @@ class PairRewriter {
     const RealPair z = parts(node.inputs[0]);
     if (z.im == none_id) return false;
     const ValueId radius = b_.unary("aten.exp.default", z.re);
-    return give(node, {mul(radius, b_.unary("aten.cos.default", z.im)), mul(radius, b_.unary("aten.sin.default", z.im))});
+    return give(node, {mul(radius, b_.unary("aten.cos.default", z.im)),
+                       mul(radius, b_.unary("aten.sin.default", z.im))});
   }
 
   bool cast(const Node& node) {
@@ -250,7 +288,8 @@ class PairRewriter {
       Node copy = node;
       if (base == "aten.view" || base == "aten._unsafe_view") {
         copy.op = "aten.reshape.default";
-        if (const AttrValue* size = node.attrs.find("size")) copy.attrs.set("shape", *size), copy.attrs.erase("size");
+        if (const AttrValue* size = node.attrs.find("size"))
+          copy.attrs.set("shape", *size), copy.attrs.erase("size");
         for (std::string& name : copy.input_names)
           if (name.starts_with("size[")) name.replace(0, 4, "shape");
       }
@@ -264,7 +303,8 @@ class PairRewriter {
         v = imaginary ? z.im : z.re;
       }
       const Value& type = graph_.value(node.outputs[0]);
-      const ValueId part = b_.add_value(type.name + (imaginary ? "_im" : "_re"), real_of(type.dtype), type.shape);
+      const ValueId part =
+          b_.add_value(type.name + (imaginary ? "_im" : "_re"), real_of(type.dtype), type.shape);
       b_.patch().new_values.back().dim_names = type.dim_names;
       copy.outputs = {part};
       copy.origins.clear();
@@ -289,7 +329,8 @@ std::vector<std::set<NodeId>> find_regions(const Graph& graph) {
   const auto touches = [&](NodeId id) {
     const Node& node = graph.node(id);
     const auto complex = [&](ValueId v) { return v >= 0 && is_complex(graph.value(v).dtype); };
-    return is_fourier(node.op) || std::any_of(node.inputs.begin(), node.inputs.end(), complex) || std::any_of(node.outputs.begin(), node.outputs.end(), complex);
+    return is_fourier(node.op) || std::any_of(node.inputs.begin(), node.inputs.end(), complex) ||
+           std::any_of(node.outputs.begin(), node.outputs.end(), complex);
   };
   for (const NodeId start : graph.order) {
     if (!touches(start) || !seen.insert(start).second) continue;

@@ -11,7 +11,7 @@ struct ComplexRegion {
   std::vector<NodeId> nodes;  ///< that read or write complex values, in order
   ValueId first = none_id;    ///< the first complex value
   bool has_fourier = false, has_constant = false;
-  std::string reason;         ///< why it is kept; empty: `patch` rewrites it
+  std::string reason;  ///< why it is kept; empty: `patch` rewrites it
   Exactness exactness = Exactness::rounding;
   Patch patch;
 };

@@ -2,7 +2,9 @@
 
 namespace md {
 
-std::vector<DetectResult> complex_results(const DetectContext& context, const std::function<bool(const ComplexRegion&)>& wanted, const std::string& message) {
+std::vector<DetectResult> complex_results(const DetectContext& context,
+                                          const std::function<bool(const ComplexRegion&)>& wanted,
+                                          const std::string& message) {
   std::vector<DetectResult> results;
   for (ComplexRegion& region : complex_regions(context)) {
     if (!wanted(region)) continue;
@@ -11,8 +13,11 @@ std::vector<DetectResult> complex_results(const DetectContext& context, const st
     result.value = region.first;
     result.message = message;
     result.reason = region.reason;
-    if (!region.reason.empty()) result.state = DetectResult::State::declined;
-    else result.fixes.push_back({std::move(region.patch), region.exactness, false, "", false, region.exactness == Exactness::rounding});
+    if (!region.reason.empty())
+      result.state = DetectResult::State::declined;
+    else
+      result.fixes.push_back({std::move(region.patch), region.exactness, false, "", false,
+                              region.exactness == Exactness::rounding});
     results.push_back(std::move(result));
   }
   return results;

@@ -9,6 +9,8 @@
 namespace md {
 
 /// Matched or declined results for the regions that `wanted` chooses.
-std::vector<DetectResult> complex_results(const DetectContext& context, const std::function<bool(const ComplexRegion&)>& wanted, const std::string& message);
+std::vector<DetectResult> complex_results(const DetectContext& context,
+                                          const std::function<bool(const ComplexRegion&)>& wanted,
+                                          const std::string& message);
 
 }  // namespace md

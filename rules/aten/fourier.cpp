@@ -23,7 +23,7 @@ struct Transform {
   std::int64_t inputs = 0;   ///< samples that are there: rows of the matrix
   std::int64_t outputs = 0;  ///< columns
   bool inverse = false;
-  bool from_half = false;    ///< the input is the half spectrum of a real signal, the output is real
+  bool from_half = false;  ///< the input is the half spectrum of a real signal, the output is real
   double scale = 1;
 };
 
@@ -32,18 +32,24 @@ double scale_of(Scaling scaling, std::int64_t n) {
   return scaling == Scaling::none ? 1 : scaling == Scaling::root ? 1 / std::sqrt(points) : 1 / points;
 }
 
-/// cos and sin of 2 pi k / n, with the symmetries of the circle exact: what cancels in theory cancels in the matrix.
+/// cos and sin of 2 pi k / n, with the symmetries of the circle exact: what cancels in theory cancels in the
+/// matrix.
 std::pair<double, double> circle(std::int64_t k, std::int64_t n) {
   const std::int64_t eighths = 8 * (k % n), octant = eighths / n, rest = eighths - octant * n;
   const bool odd = octant % 2 != 0;
-  const double angle = std::numbers::pi / 4 * static_cast<double>(odd ? n - rest : rest) / static_cast<double>(n);
+  const double angle =
+      std::numbers::pi / 4 * static_cast<double>(odd ? n - rest : rest) / static_cast<double>(n);
   double c = std::cos(angle), s = std::sin(angle);
   if (odd) std::swap(c, s);
   switch (octant / 2) {
-    case 0: return {c, s};
-    case 1: return {-s, c};
-    case 2: return {-c, -s};
-    default: return {s, -c};
+    case 0:
+      return {c, s};
+    case 1:
+      return {-s, c};
+    case 2:
+      return {-c, -s};
+    default:
+      return {s, -c};
   }
 }
 
@@ -71,10 +77,12 @@ RealPair apply(AtenBuilder& b, const Transform& t, RealPair x) {
     return {re_cos, t.inverse ? re_sin : b.unary("aten.neg.default", re_sin)};
   }
   const ValueId im_sin = b.matmul(x.im, sine);
-  const ValueId re = t.inverse ? b.binary("aten.sub.Tensor", re_cos, im_sin) : b.binary("aten.add.Tensor", re_cos, im_sin);
+  const ValueId re =
+      t.inverse ? b.binary("aten.sub.Tensor", re_cos, im_sin) : b.binary("aten.add.Tensor", re_cos, im_sin);
   if (t.from_half) return {re, none_id};
   const ValueId im_cos = b.matmul(x.im, cosine), re_sin = b.matmul(x.re, sine);
-  return {re, t.inverse ? b.binary("aten.add.Tensor", im_cos, re_sin) : b.binary("aten.sub.Tensor", im_cos, re_sin)};
+  return {re, t.inverse ? b.binary("aten.add.Tensor", im_cos, re_sin)
+                        : b.binary("aten.sub.Tensor", im_cos, re_sin)};
 }
 
 RealPair each(RealPair x, const auto& f) { return {f(x.re), x.im == none_id ? none_id : f(x.im)}; }
@@ -109,13 +117,15 @@ bool fits(std::int64_t n, std::string& why) {
 }
 
 /// fft_fft, fft_ifft, fft_rfft, fft_irfft: one axis.
-std::optional<RealPair> one_axis(AtenBuilder& b, const Node& node, const std::string& base, RealPair x, std::string& why) {
+std::optional<RealPair> one_axis(AtenBuilder& b, const Node& node, const std::string& base, RealPair x,
+                                 std::string& why) {
   const int rank = b.rank(x.re);
   const auto dim = aten_dim(node, "dim", rank, -1);
   if (!dim) return why = "an axis outside the tensor", std::nullopt;
   const std::int64_t size = b.shape(x.re)[static_cast<std::size_t>(*dim)];
   if (size < 0) return why = "the transformed axis has no fixed size", std::nullopt;
-  const bool real_out = base == "aten.fft_irfft", real_in = base == "aten.fft_rfft", inverse = real_out || base == "aten.fft_ifft";
+  const bool real_out = base == "aten.fft_irfft", real_in = base == "aten.fft_rfft",
+             inverse = real_out || base == "aten.fft_ifft";
   Transform t;
   t.points = node.attrs.integer("n", real_out ? 2 * (size - 1) : size);
   if (!fits(t.points, why)) return std::nullopt;
@@ -130,21 +140,28 @@ std::optional<RealPair> one_axis(AtenBuilder& b, const Node& node, const std::st
 }
 
 /// _fft_r2c, _fft_c2c, _fft_c2r: several axes, one after the other.
-std::optional<RealPair> several_axes(AtenBuilder& b, const Node& node, const std::string& base, RealPair x, std::string& why) {
+std::optional<RealPair> several_axes(AtenBuilder& b, const Node& node, const std::string& base, RealPair x,
+                                     std::string& why) {
   const auto* dims = node.attrs.integers("dim");
   if (!dims || dims->empty()) return why = "axes that cannot be read", std::nullopt;
   const std::int64_t normalization = node.attrs.integer("normalization");
-  const Scaling scaling = normalization == 0 ? Scaling::none : normalization == 1 ? Scaling::root : Scaling::full;
-  const bool half_out = base == "aten._fft_r2c" && node.attrs.flag("onesided", true), half_in = base == "aten._fft_c2r";
-  std::vector<std::int64_t> order(*dims);  // the halved axis is the last one listed; it goes first forward and last backward
+  const Scaling scaling = normalization == 0   ? Scaling::none
+                          : normalization == 1 ? Scaling::root
+                                               : Scaling::full;
+  const bool half_out = base == "aten._fft_r2c" && node.attrs.flag("onesided", true),
+             half_in = base == "aten._fft_c2r";
+  std::vector<std::int64_t> order(
+      *dims);  // the halved axis is the last one listed; it goes first forward and last backward
   if (!half_in) std::reverse(order.begin(), order.end());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const int rank = b.rank(x.re);
     const std::int64_t dim = order[i] < 0 ? order[i] + rank : order[i];
-    if (dim < 0 || dim >= rank || b.shape(x.re)[static_cast<std::size_t>(dim)] < 0) return why = "the transformed axis has no fixed size", std::nullopt;
+    if (dim < 0 || dim >= rank || b.shape(x.re)[static_cast<std::size_t>(dim)] < 0)
+      return why = "the transformed axis has no fixed size", std::nullopt;
     const bool halved = half_out ? i == 0 : half_in && i + 1 == order.size();
     Transform t;
-    t.points = halved && half_in ? node.attrs.integer("last_dim_size") : b.shape(x.re)[static_cast<std::size_t>(dim)];
+    t.points = halved && half_in ? node.attrs.integer("last_dim_size")
+                                 : b.shape(x.re)[static_cast<std::size_t>(dim)];
     if (!fits(t.points, why)) return std::nullopt;
     t.inverse = half_in || !node.attrs.flag("forward", true), t.from_half = halved && half_in;
     t.scale = scale_of(scaling, t.points);
@@ -156,7 +173,8 @@ std::optional<RealPair> several_axes(AtenBuilder& b, const Node& node, const std
 }
 
 /// The window, centred in n_fft samples; ones when there is none.
-std::optional<std::vector<double>> window_of(const DetectContext& context, const Node& node, std::int64_t n_fft, std::string& why) {
+std::optional<std::vector<double>> window_of(const DetectContext& context, const Node& node,
+                                             std::int64_t n_fft, std::string& why) {
   std::vector<double> window(static_cast<std::size_t>(n_fft), 0);
   const std::int64_t length = node.attrs.integer("win_length", n_fft), left = (n_fft - length) / 2;
   if (length <= 0 || length > n_fft) return why = "a window longer than the transform", std::nullopt;
@@ -165,17 +183,21 @@ std::optional<std::vector<double>> window_of(const DetectContext& context, const
     for (std::int64_t i = 0; i < length; ++i) window[static_cast<std::size_t>(left + i)] = 1;
     return window;
   }
-  if (!depends_on_constants_only(context.graph, given)) return why = "the window is computed from an input", std::nullopt;
+  if (!depends_on_constants_only(context.graph, given))
+    return why = "the window is computed from an input", std::nullopt;
   const auto folded = fold_value(context.model, context.graph_index, given, largest_window);
   if (!folded) return why = "the window cannot be computed: " + folded.error().message, std::nullopt;
   const auto numbers = decode(constant_value("window", *folded));
-  if (!numbers || static_cast<std::int64_t>(numbers->size()) != length) return why = "the window has another length than win_length", std::nullopt;
-  for (std::int64_t i = 0; i < length; ++i) window[static_cast<std::size_t>(left + i)] = (*numbers)[static_cast<std::size_t>(i)];
+  if (!numbers || static_cast<std::int64_t>(numbers->size()) != length)
+    return why = "the window has another length than win_length", std::nullopt;
+  for (std::int64_t i = 0; i < length; ++i)
+    window[static_cast<std::size_t>(left + i)] = (*numbers)[static_cast<std::size_t>(i)];
   return window;
 }
 
 /// Kernels [2 F, 1, n]: rows 0..F-1 give the real part, F..2F-1 the imaginary part.
-std::vector<double> kernels(std::int64_t n, std::int64_t bins, const std::vector<double>& window, double scale, bool inverse) {
+std::vector<double> kernels(std::int64_t n, std::int64_t bins, const std::vector<double>& window,
+                            double scale, bool inverse) {
   std::vector<double> out(static_cast<std::size_t>(2 * bins * n));
   for (std::int64_t k = 0; k < bins; ++k)
     for (std::int64_t m = 0; m < n; ++m) {
@@ -194,56 +216,75 @@ Attributes stride_only(std::int64_t hop) {
   return attrs;
 }
 
-std::optional<RealPair> stft(AtenBuilder& b, const DetectContext& context, const Node& node, ValueId x, std::string& why) {
+std::optional<RealPair> stft(AtenBuilder& b, const DetectContext& context, const Node& node, ValueId x,
+                             std::string& why) {
   const std::int64_t n = node.attrs.integer("n_fft"), hop = node.attrs.integer("hop_length", n / 4);
   if (!fits(n, why)) return std::nullopt;
-  if (node.op != "aten.stft.default" && node.attrs.flag("center", true)) return why = "it pads by itself; export with the padding as an operator of its own", std::nullopt;
+  if (node.op != "aten.stft.default" && node.attrs.flag("center", true))
+    return why = "it pads by itself; export with the padding as an operator of its own", std::nullopt;
   const bool single = b.rank(x) == 1;
-  if ((b.rank(x) != 2 && !single) || hop <= 0) return why = "a signal of another rank than 1 or 2", std::nullopt;
+  if ((b.rank(x) != 2 && !single) || hop <= 0)
+    return why = "a signal of another rank than 1 or 2", std::nullopt;
   const std::int64_t samples = b.shape(x).back();
-  if (samples < n) return why = samples < 0 ? "the signal has no fixed length" : "the signal is shorter than one frame", std::nullopt;
+  if (samples < n)
+    return why = samples < 0 ? "the signal has no fixed length" : "the signal is shorter than one frame",
+           std::nullopt;
   const auto window = window_of(context, node, n, why);
   if (!window) return std::nullopt;
   const bool onesided = node.attrs.flag("onesided", true);
   const std::int64_t bins = onesided ? n / 2 + 1 : n, frames = 1 + (samples - n) / hop;
   const double scale = scale_of(node.attrs.flag("normalized") ? Scaling::root : Scaling::none, n);
-  const ValueId weight = b.add_constant("stft_kernels", b.dtype(x), {2 * bins, 1, n}, kernels(n, bins, *window, scale, false));
+  const ValueId weight =
+      b.add_constant("stft_kernels", b.dtype(x), {2 * bins, 1, n}, kernels(n, bins, *window, scale, false));
   if (single) x = b.unsqueeze(x, 0);
   const std::int64_t batch = b.shape(x)[0];
   const ValueId signal = b.unsqueeze(x, 1);
-  const ValueId both = b.make("aten.conv1d.default", {{"input", signal}, {"weight", weight}}, stride_only(hop), b.dtype(x), {batch, 2 * bins, frames});
+  const ValueId both = b.make("aten.conv1d.default", {{"input", signal}, {"weight", weight}},
+                              stride_only(hop), b.dtype(x), {batch, 2 * bins, frames});
   RealPair out{b.slice(both, 1, 0, bins), b.slice(both, 1, bins, 2 * bins)};
   if (single) out = each(out, [&](ValueId v) { return b.reshape(v, {bins, frames}); });
   return out;
 }
 
-std::optional<RealPair> istft(AtenBuilder& b, const DetectContext& context, const Node& node, RealPair z, std::string& why) {
+std::optional<RealPair> istft(AtenBuilder& b, const DetectContext& context, const Node& node, RealPair z,
+                              std::string& why) {
   const std::int64_t n = node.attrs.integer("n_fft"), hop = node.attrs.integer("hop_length", n / 4);
   if (!fits(n, why)) return std::nullopt;
   const bool single = b.rank(z.re) == 2;
-  if ((b.rank(z.re) != 3 && !single) || hop <= 0 || z.im == none_id || node.attrs.flag("return_complex")) return why = "a spectrum of another rank than 2 or 3", std::nullopt;
+  if ((b.rank(z.re) != 3 && !single) || hop <= 0 || z.im == none_id || node.attrs.flag("return_complex"))
+    return why = "a spectrum of another rank than 2 or 3", std::nullopt;
   if (single) z = each(z, [&](ValueId v) { return b.unsqueeze(v, 0); });
   const Shape shape = b.shape(z.re);
   const std::int64_t bins = n / 2 + 1, frames = shape[2];
-  if (shape[1] != bins || frames <= 0) return why = "not a half spectrum with a fixed number of frames", std::nullopt;
+  if (shape[1] != bins || frames <= 0)
+    return why = "not a half spectrum with a fixed number of frames", std::nullopt;
   const auto window = window_of(context, node, n, why);
   if (!window) return std::nullopt;
-  const double scale = node.attrs.flag("normalized") ? scale_of(Scaling::root, n) : scale_of(Scaling::full, n);
+  const double scale =
+      node.attrs.flag("normalized") ? scale_of(Scaling::root, n) : scale_of(Scaling::full, n);
   const std::int64_t total = n + hop * (frames - 1), start = node.attrs.flag("center", true) ? n / 2 : 0;
-  const std::int64_t end = node.attrs.find("length") && node.attrs.integer("length") > 0 ? start + node.attrs.integer("length") : total - start;
+  const std::int64_t end = node.attrs.find("length") && node.attrs.integer("length") > 0
+                               ? start + node.attrs.integer("length")
+                               : total - start;
   if (end > total || end <= start) return why = "the asked length is longer than the frames", std::nullopt;
   std::vector<double> envelope(static_cast<std::size_t>(total), 0);
   for (std::int64_t f = 0; f < frames; ++f)
-    for (std::int64_t m = 0; m < n; ++m) envelope[static_cast<std::size_t>(f * hop + m)] += (*window)[static_cast<std::size_t>(m)] * (*window)[static_cast<std::size_t>(m)];
+    for (std::int64_t m = 0; m < n; ++m)
+      envelope[static_cast<std::size_t>(f * hop + m)] +=
+          (*window)[static_cast<std::size_t>(m)] * (*window)[static_cast<std::size_t>(m)];
   const std::vector<double> kept(envelope.begin() + start, envelope.begin() + end);
   for (const double e : kept)
-    if (e < 1e-11) return why = "the windows do not overlap enough to be inverted", std::nullopt;  // torch's own limit
-  const ValueId weight = b.add_constant("istft_kernels", b.dtype(z.re), {2 * bins, 1, n}, kernels(n, bins, *window, scale, true));
+    if (e < 1e-11)
+      return why = "the windows do not overlap enough to be inverted", std::nullopt;  // torch's own limit
+  const ValueId weight = b.add_constant("istft_kernels", b.dtype(z.re), {2 * bins, 1, n},
+                                        kernels(n, bins, *window, scale, true));
   const ValueId both = b.cat({z.re, z.im}, 1);
-  const ValueId sum = b.make("aten.conv_transpose1d.default", {{"input", both}, {"weight", weight}}, stride_only(hop), b.dtype(z.re), {shape[0], 1, total});
+  const ValueId sum = b.make("aten.conv_transpose1d.default", {{"input", both}, {"weight", weight}},
+                             stride_only(hop), b.dtype(z.re), {shape[0], 1, total});
   const ValueId flat = b.reshape(sum, {shape[0], total});
   const ValueId cut = b.slice(flat, 1, start, end);
-  ValueId out = b.binary("aten.div.Tensor", cut, b.add_constant("istft_envelope", b.dtype(z.re), {end - start}, kept));
+  ValueId out =
+      b.binary("aten.div.Tensor", cut, b.add_constant("istft_envelope", b.dtype(z.re), {end - start}, kept));
   if (single) out = b.reshape(out, {end - start});
   return RealPair{out, none_id};
 }
@@ -252,15 +293,22 @@ std::optional<RealPair> istft(AtenBuilder& b, const DetectContext& context, cons
 
 bool is_fourier(std::string_view op) {
   const std::string base = aten_base(op);
-  return base == "aten.stft" || base == "aten.istft" || base.starts_with("aten.fft_") || base.starts_with("aten._fft_");
+  return base == "aten.stft" || base == "aten.istft" || base.starts_with("aten.fft_") ||
+         base.starts_with("aten._fft_");
 }
 
-std::optional<RealPair> rewrite_fourier(AtenBuilder& b, const DetectContext& context, const Node& node, RealPair input, std::string& why) {
+std::optional<RealPair> rewrite_fourier(AtenBuilder& b, const DetectContext& context, const Node& node,
+                                        RealPair input, std::string& why) {
   const std::string base = aten_base(node.op);
-  if (base == "aten.stft") return input.im == none_id ? stft(b, context, node, input.re, why) : (why = "a complex signal", std::nullopt);
+  if (base == "aten.stft")
+    return input.im == none_id ? stft(b, context, node, input.re, why)
+                               : (why = "a complex signal", std::nullopt);
   if (base == "aten.istft") return istft(b, context, node, input, why);
-  if (base == "aten.fft_fft" || base == "aten.fft_ifft" || base == "aten.fft_rfft" || base == "aten.fft_irfft") return one_axis(b, node, base, input, why);
-  if (base == "aten._fft_r2c" || base == "aten._fft_c2c" || base == "aten._fft_c2r") return several_axes(b, node, base, input, why);
+  if (base == "aten.fft_fft" || base == "aten.fft_ifft" || base == "aten.fft_rfft" ||
+      base == "aten.fft_irfft")
+    return one_axis(b, node, base, input, why);
+  if (base == "aten._fft_r2c" || base == "aten._fft_c2c" || base == "aten._fft_c2r")
+    return several_axes(b, node, base, input, why);
   why = "no rewrite for " + node.op;
   return std::nullopt;
 }

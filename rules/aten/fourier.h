@@ -16,9 +16,10 @@ struct RealPair {
 /// True for operators that `rewrite_fourier` knows: fft_rfft, _fft_r2c, stft, istft ...
 bool is_fourier(std::string_view op);
 
-/// The transform that `node` computes, of `input`. The result's parts; for a real result `re` alone. The empty optional
-/// leaves the reason in `why`.
-std::optional<RealPair> rewrite_fourier(AtenBuilder& b, const DetectContext& context, const Node& node, RealPair input, std::string& why);
+/// The transform that `node` computes, of `input`. The result's parts; for a real result `re` alone. The
+/// empty optional leaves the reason in `why`.
+std::optional<RealPair> rewrite_fourier(AtenBuilder& b, const DetectContext& context, const Node& node,
+                                        RealPair input, std::string& why);
 
 /// Reflect padding of the last axis as slices, flips and cat, written to `out`. False: not of that kind.
 bool rewrite_reflect_pad(AtenBuilder& b, const Node& node);

@@ -12,18 +12,22 @@
 namespace md {
 namespace {
 
-/// Walks the graph in execution order. Every tensor has a base (what it is a view of, in the end) and every base a count
-/// of writes; a value whose base was written since it was made is made again from the base's newest value.
+/// Walks the graph in execution order. Every tensor has a base (what it is a view of, in the end) and every
+/// base a count of writes; a value whose base was written since it was made is made again from the base's
+/// newest value.
 class Functionalizer {
  public:
-  Functionalizer(const DetectContext& context, const std::function<bool(ValueId)>& chosen) : graph_(context.graph), chosen_(chosen), b_(context.graph, context.graph_index, "functional writes") {}
+  Functionalizer(const DetectContext& context, const std::function<bool(ValueId)>& chosen)
+      : graph_(context.graph), chosen_(chosen), b_(context.graph, context.graph_index, "functional writes") {}
 
   Functionalized run() {
     for (const NodeId id : graph_.order) {
       const Node& node = graph_.node(id);
       note_alias(node, id);
-      if (aten_in_place(node.op) && !node.outputs.empty() && is_written(node)) write(node, id);
-      else read(node, id);
+      if (aten_in_place(node.op) && !node.outputs.empty() && is_written(node))
+        write(node, id);
+      else
+        read(node, id);
       if (!out_.reason.empty()) return std::move(out_);
     }
     if (out_.writes.empty()) return std::move(out_);
@@ -41,8 +45,11 @@ class Functionalizer {
 
   void note_alias(const Node& node, NodeId id) {
     if (node.outputs.size() != 1 || node.inputs.empty() || node.inputs[0] < 0) return;
-    if (aten_in_place(node.op)) views_[node.outputs[0]] = {aten_operand(node, "self") >= 0 ? aten_operand(node, "self") : node.inputs[0], none_id};
-    else if (aten_view(node.op)) views_[node.outputs[0]] = {node.inputs[0], id};
+    if (aten_in_place(node.op))
+      views_[node.outputs[0]] = {
+          aten_operand(node, "self") >= 0 ? aten_operand(node, "self") : node.inputs[0], none_id};
+    else if (aten_view(node.op))
+      views_[node.outputs[0]] = {node.inputs[0], id};
   }
 
   ValueId base_of(ValueId v) const {
@@ -51,7 +58,8 @@ class Functionalizer {
   }
   /// The tensor itself, without names that in-place nodes gave it.
   ValueId same(ValueId v) const {
-    for (auto it = views_.find(v); it != views_.end() && it->second.by == none_id; it = views_.find(v)) v = it->second.of;
+    for (auto it = views_.find(v); it != views_.end() && it->second.by == none_id; it = views_.find(v))
+      v = it->second.of;
     return v;
   }
   bool is_written(const Node& node) const { return chosen_(base_of(node.inputs[0])); }
@@ -62,7 +70,8 @@ class Functionalizer {
     const ValueId base = base_of(self);
     const auto writes = writes_.find(base);
     if (writes == writes_.end()) return v;
-    if (const auto made = made_at_.find(self); made != made_at_.end() && made->second == writes->second) return newest_.at(self);
+    if (const auto made = made_at_.find(self); made != made_at_.end() && made->second == writes->second)
+      return newest_.at(self);
     const auto view = views_.find(self);
     if (view == views_.end()) return newest_.count(self) ? newest_.at(self) : v;
     const ValueId source = newest(view->second.of);
@@ -85,8 +94,10 @@ class Functionalizer {
       if (now != node.inputs[i]) b_.rewire(id, static_cast<int>(i), now);
     }
     // A view that is made now shows its base as it is now.
-    if (const auto view = node.outputs.size() == 1 ? views_.find(node.outputs[0]) : views_.end(); view != views_.end() && view->second.by == id)
-      if (const auto writes = writes_.find(base_of(node.outputs[0])); writes != writes_.end()) newest_[node.outputs[0]] = node.outputs[0], made_at_[node.outputs[0]] = writes->second;
+    if (const auto view = node.outputs.size() == 1 ? views_.find(node.outputs[0]) : views_.end();
+        view != views_.end() && view->second.by == id)
+      if (const auto writes = writes_.find(base_of(node.outputs[0])); writes != writes_.end())
+        newest_[node.outputs[0]] = node.outputs[0], made_at_[node.outputs[0]] = writes->second;
   }
 
   void write(const Node& node, NodeId id) {
@@ -96,7 +107,8 @@ class Functionalizer {
     out_.writes.push_back(id);
     b_.remove(id);
     std::vector<ValueId> chain{self}, old{newest(self)};
-    for (auto it = views_.find(self); it != views_.end(); it = views_.find(chain.back())) chain.push_back(same(it->second.of)), old.push_back(newest(chain.back()));
+    for (auto it = views_.find(self); it != views_.end(); it = views_.find(chain.back()))
+      chain.push_back(same(it->second.of)), old.push_back(newest(chain.back()));
     ValueId value = functional(node, id, old.front());
     std::vector<ValueId> now{value};
     for (std::size_t i = 1; i < chain.size(); ++i) {
@@ -124,9 +136,13 @@ class Functionalizer {
       return b_.make("aten.expand.default", {{"self", src}}, std::move(attrs), type.dtype, type.shape);
     }
     if (base == "aten.zero" || base == "aten.fill") {
-      if (!element_count(type.shape) || (base == "aten.fill" && !node.attrs.find("value"))) return fail("fill_ with a tensor, or of unknown size");
+      if (!element_count(type.shape) || (base == "aten.fill" && !node.attrs.find("value")))
+        return fail("fill_ with a tensor, or of unknown size");
       Attributes attrs;
-      attrs.set("size", type.shape), attrs.set("fill_value", base == "aten.zero" ? AttrValue(std::int64_t{0}) : *node.attrs.find("value")), attrs.set("dtype", aten_scalar_type(type.dtype));
+      attrs.set("size", type.shape),
+          attrs.set("fill_value",
+                    base == "aten.zero" ? AttrValue(std::int64_t{0}) : *node.attrs.find("value")),
+          attrs.set("dtype", aten_scalar_type(type.dtype));
       attrs.set("device", std::string("cpu")), attrs.set("pin_memory", false);
       return b_.make("aten.full.default", {}, std::move(attrs), type.dtype, type.shape);
     }
@@ -138,7 +154,8 @@ class Functionalizer {
       if (copy.inputs[i] < 0) continue;
       copy.inputs[i] = i == 0 ? self : newest(copy.inputs[i]);
       const DType other = b_.dtype(copy.inputs[i]);
-      promotes = promotes || (is_float(other) && bit_width(other) > bit_width(type.dtype) && b_.rank(copy.inputs[i]) > 0);
+      promotes = promotes ||
+                 (is_float(other) && bit_width(other) > bit_width(type.dtype) && b_.rank(copy.inputs[i]) > 0);
     }
     if (promotes) return fail("an operand of a wider type than what is written");
     copy.outputs = {out};
@@ -150,18 +167,25 @@ class Functionalizer {
   ValueId put_back(ValueId whole, ValueId part, const Node& view, ValueId of) {
     const std::string base = aten_base(view.op);
     const Value& type = graph_.value(of);
-    if (base == "aten.slice" || base == "aten.select") return b_.make(base == "aten.slice" ? "aten.slice_scatter.default" : "aten.select_scatter.default", {{"self", whole}, {"src", part}}, view.attrs, type.dtype, type.shape);
+    if (base == "aten.slice" || base == "aten.select")
+      return b_.make(base == "aten.slice" ? "aten.slice_scatter.default" : "aten.select_scatter.default",
+                     {{"self", whole}, {"src", part}}, view.attrs, type.dtype, type.shape);
     if (base == "aten.alias" || base == "aten.detach") return part;
-    if (base == "aten.transpose") return b_.make("aten.transpose.int", {{"self", part}}, view.attrs, type.dtype, type.shape);
-    const bool reshapes = base == "aten.view" || base == "aten.reshape" || base == "aten._unsafe_view" || base == "aten.squeeze" || base == "aten.unsqueeze" || base == "aten.flatten" || base == "aten.unflatten";
+    if (base == "aten.transpose")
+      return b_.make("aten.transpose.int", {{"self", part}}, view.attrs, type.dtype, type.shape);
+    const bool reshapes = base == "aten.view" || base == "aten.reshape" || base == "aten._unsafe_view" ||
+                          base == "aten.squeeze" || base == "aten.unsqueeze" || base == "aten.flatten" ||
+                          base == "aten.unflatten";
     if (reshapes && element_count(type.shape)) return b_.reshape(part, type.shape);
     if (base == "aten.permute") {
       const auto* dims = view.attrs.integers("dims");
       if (!dims || dims->size() != type.shape.size()) return fail("a permutation that cannot be read");
       std::vector<std::int64_t> back(dims->size());
       for (std::size_t i = 0; i < dims->size(); ++i) {
-        const std::int64_t d = (*dims)[i] < 0 ? (*dims)[i] + static_cast<std::int64_t>(dims->size()) : (*dims)[i];
-        if (d < 0 || d >= static_cast<std::int64_t>(back.size())) return fail("a permutation that cannot be read");
+        const std::int64_t d =
+            (*dims)[i] < 0 ? (*dims)[i] + static_cast<std::int64_t>(dims->size()) : (*dims)[i];
+        if (d < 0 || d >= static_cast<std::int64_t>(back.size()))
+          return fail("a permutation that cannot be read");
         back[static_cast<std::size_t>(d)] = static_cast<std::int64_t>(i);
       }
       Attributes attrs;
@@ -185,13 +209,16 @@ class Functionalizer {
       const NodeId maker = graph_.producer(out);
       const auto& gone = b_.patch().removed;
       if (maker == none_id) return void(fail("an output is the written buffer itself"));
-      if (std::find(gone.begin(), gone.end(), maker) == gone.end()) rename(maker, out);
-      else if (writes_output(out)) rename_new(out);
+      if (std::find(gone.begin(), gone.end(), maker) == gone.end())
+        rename(maker, out);
+      else if (writes_output(out))
+        rename_new(out);
       b_.write("aten.clone.default", {{"self", now}}, {}, out);
     }
   }
   bool writes_output(ValueId out) {
-    return std::any_of(b_.patch().new_nodes.begin(), b_.patch().new_nodes.end(), [&](const Node& n) { return n.outputs.front() == out; });
+    return std::any_of(b_.patch().new_nodes.begin(), b_.patch().new_nodes.end(),
+                       [&](const Node& n) { return n.outputs.front() == out; });
   }
   /// The node of the file that makes `out` makes another value, which all its readers read.
   void rename(NodeId maker, ValueId out) {
@@ -199,11 +226,14 @@ class Functionalizer {
     const auto& outputs = graph_.node(maker).outputs;
     NodeChange change;
     change.node = maker;
-    change.outputs.emplace_back(static_cast<int>(std::find(outputs.begin(), outputs.end(), out) - outputs.begin()), early);
+    change.outputs.emplace_back(
+        static_cast<int>(std::find(outputs.begin(), outputs.end(), out) - outputs.begin()), early);
     b_.change(std::move(change));
     for (const Use& use : graph_.uses(out)) {
       auto& rewires = b_.patch().rewires;
-      const bool done = std::any_of(rewires.begin(), rewires.end(), [&](const Rewire& r) { return r.node == use.node && r.operand == use.operand; });
+      const bool done = std::any_of(rewires.begin(), rewires.end(), [&](const Rewire& r) {
+        return r.node == use.node && r.operand == use.operand;
+      });
       if (!done) b_.rewire(use.node, use.operand, early);
     }
     replace_in_new(out, early);
@@ -232,11 +262,15 @@ class Functionalizer {
         if (graph_.is_input(base)) fail("it writes into an input of the program");
         continue;
       }
-      if (!value.name.starts_with("b_")) return void(fail(fmt::format("{} is not a buffer, so what was written cannot be kept", value.name)));
+      if (!value.name.starts_with("b_"))
+        return void(fail(fmt::format("{} is not a buffer, so what was written cannot be kept", value.name)));
       const auto uses = graph_.uses(base);
-      if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return graph_.node(u.node).op == "buffer_mutation"; })) continue;
+      if (std::any_of(uses.begin(), uses.end(),
+                      [&](const Use& u) { return graph_.node(u.node).op == "buffer_mutation"; }))
+        continue;
       Node store;
-      store.op = "buffer_mutation", store.inputs = {base, newest(base)}, store.input_names = {"buffer", "value"};
+      store.op = "buffer_mutation", store.inputs = {base, newest(base)},
+      store.input_names = {"buffer", "value"};
       b_.add_node(std::move(store));
     }
   }
@@ -246,13 +280,15 @@ class Functionalizer {
   AtenBuilder b_;
   Functionalized out_;
   std::map<ValueId, View> views_;
-  std::map<ValueId, int> writes_;                 ///< base -> number of writes so far
-  std::map<ValueId, ValueId> newest_;             ///< tensor -> its value after the write in made_at_
+  std::map<ValueId, int> writes_;      ///< base -> number of writes so far
+  std::map<ValueId, ValueId> newest_;  ///< tensor -> its value after the write in made_at_
   std::map<ValueId, int> made_at_;
 };
 
 }  // namespace
 
-Functionalized functionalize(const DetectContext& context, const std::function<bool(ValueId)>& chosen) { return Functionalizer(context, chosen).run(); }
+Functionalized functionalize(const DetectContext& context, const std::function<bool(ValueId)>& chosen) {
+  return Functionalizer(context, chosen).run();
+}
 
 }  // namespace md

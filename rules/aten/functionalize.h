@@ -1,4 +1,5 @@
-// In-place writes as values: x.add_(y) becomes a new value that later readers of x, and of what x is a view of, read.
+// In-place writes as values: x.add_(y) becomes a new value that later readers of x, and of what x is a view
+// of, read.
 #pragma once
 #include <functional>
 #include <string>
@@ -15,8 +16,8 @@ struct Functionalized {
   Patch patch;
 };
 
-/// Rewrites the in-place nodes whose written tensor (after following views to their base) is `chosen`. Buffers that are
-/// written get a buffer_mutation node.
+/// Rewrites the in-place nodes whose written tensor (after following views to their base) is `chosen`.
+/// Buffers that are written get a buffer_mutation node.
 Functionalized functionalize(const DetectContext& context, const std::function<bool(ValueId base)>& chosen);
 
 }  // namespace md

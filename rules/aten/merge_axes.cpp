@@ -20,13 +20,22 @@ Shape merged(Shape shape, int at) {
   return shape;
 }
 
-bool is_reshape(const std::string& base) { return base == "aten.view" || base == "aten.reshape" || base == "aten._unsafe_view" || base == "aten.flatten" || base == "aten.unflatten"; }
-bool is_reduction(const std::string& base) { return base == "aten.sum" || base == "aten.mean" || base == "aten.amax" || base == "aten.amin" || base == "aten.prod" || base == "aten.any" || base == "aten.all"; }
+bool is_reshape(const std::string& base) {
+  return base == "aten.view" || base == "aten.reshape" || base == "aten._unsafe_view" ||
+         base == "aten.flatten" || base == "aten.unflatten";
+}
+bool is_reduction(const std::string& base) {
+  return base == "aten.sum" || base == "aten.mean" || base == "aten.amax" || base == "aten.amin" ||
+         base == "aten.prod" || base == "aten.any" || base == "aten.all";
+}
 
 class Merger {
  public:
   Merger(const DetectContext& context, const std::set<ValueId>& region, std::vector<NodeId> nodes)
-      : graph_(context.graph), region_(region), nodes_(std::move(nodes)), b_(context.graph, context.graph_index, "merge two axes that every operator treats alike") {}
+      : graph_(context.graph),
+        region_(region),
+        nodes_(std::move(nodes)),
+        b_(context.graph, context.graph_index, "merge two axes that every operator treats alike") {}
 
   /// Tries to merge axes `at`, `at` + 1 of `first`; the pairs of the other tensors follow.
   std::optional<Patch> run(ValueId first, int at) {
@@ -40,7 +49,8 @@ class Merger {
       const Value& value = graph_.value(v);
       const auto p = place_.find(v);
       if (p == place_.end()) return std::nullopt;
-      const std::int64_t a = value.shape[static_cast<std::size_t>(p->second)], c = value.shape[static_cast<std::size_t>(p->second) + 1];
+      const std::int64_t a = value.shape[static_cast<std::size_t>(p->second)],
+                         c = value.shape[static_cast<std::size_t>(p->second) + 1];
       if (a < 0 || c < 0) return std::nullopt;
       ValueChange change;
       change.value = v;
@@ -73,8 +83,12 @@ class Merger {
       const int d = dim(in_rank);
       return axis == d ? -1 : axis < d ? axis : axis - 1;
     }
-    if (base == "aten.slice" || base == "aten.cat" || base == "aten.softmax" || base == "aten._softmax" || base == "aten.flip") return base == "aten.flip" || axis == dim(in_rank) ? -1 : axis;
-    if (base == "aten.transpose") return axis == aten_dim(node, "dim0", in_rank, 0) || axis == aten_dim(node, "dim1", in_rank, 1) ? -1 : axis;
+    if (base == "aten.slice" || base == "aten.cat" || base == "aten.softmax" || base == "aten._softmax" ||
+        base == "aten.flip")
+      return base == "aten.flip" || axis == dim(in_rank) ? -1 : axis;
+    if (base == "aten.transpose")
+      return axis == aten_dim(node, "dim0", in_rank, 0) || axis == aten_dim(node, "dim1", in_rank, 1) ? -1
+                                                                                                      : axis;
     if (base == "aten.permute") {
       const auto* dims = node.attrs.integers("dims");
       for (std::size_t i = 0; dims && i < dims->size(); ++i)
@@ -83,9 +97,11 @@ class Merger {
     }
     if (is_reduction(base)) {
       const auto dims = aten_dims(node, "dim", in_rank);
-      if (!dims || std::find(dims->begin(), dims->end(), axis) != dims->end()) return dims ? std::optional(-1) : std::nullopt;
+      if (!dims || std::find(dims->begin(), dims->end(), axis) != dims->end())
+        return dims ? std::optional(-1) : std::nullopt;
       if (in_rank == out_rank) return axis;
-      return axis - static_cast<int>(std::count_if(dims->begin(), dims->end(), [&](int d) { return d < axis; }));
+      return axis -
+             static_cast<int>(std::count_if(dims->begin(), dims->end(), [&](int d) { return d < axis; }));
     }
     return std::nullopt;
   }
@@ -96,7 +112,8 @@ class Merger {
     const ValueId out = node.outputs[0];
     if (is_reshape(base)) {  // both sides are free
       for (const ValueId v : {node.inputs[0], out})
-        if (in_region(v) && !place_.count(v) && free_choice(v)) place_[v] = graph_.value(v).rank() - 2, changed = true;
+        if (in_region(v) && !place_.count(v) && free_choice(v))
+          place_[v] = graph_.value(v).rank() - 2, changed = true;
       return true;
     }
     if (aten_elementwise(node.op)) return spread_elementwise(node, changed);
@@ -111,7 +128,8 @@ class Merger {
       } else if (const auto wanted = place_.find(out); wanted != place_.end()) {
         int at = -1;
         for (int axis = 0; axis + 1 < rank; ++axis)
-          if (forward(node, axis) == wanted->second && forward(node, axis + 1) == wanted->second + 1) at = axis;
+          if (forward(node, axis) == wanted->second && forward(node, axis + 1) == wanted->second + 1)
+            at = axis;
         if (at < 0 || !assign(in, at, changed)) return false;
       } else if (!forward(node, 0)) {
         return false;
@@ -124,7 +142,9 @@ class Merger {
   bool free_choice(ValueId v) const {
     const auto uses = graph_.uses(v);
     const NodeId maker = graph_.producer(v);
-    return (maker == none_id || is_reshape(aten_base(graph_.node(maker).op))) && std::all_of(uses.begin(), uses.end(), [&](const Use& u) { return is_reshape(aten_base(graph_.node(u.node).op)); });
+    return (maker == none_id || is_reshape(aten_base(graph_.node(maker).op))) &&
+           std::all_of(uses.begin(), uses.end(),
+                       [&](const Use& u) { return is_reshape(aten_base(graph_.node(u.node).op)); });
   }
 
   bool spread_elementwise(const Node& node, bool& changed) {
@@ -142,10 +162,13 @@ class Merger {
       const int at = value.rank() - from_end;
       if (!assign(in, at, changed)) return false;
       if (at + 1 < 0) continue;
-      const auto size = [&](const Value& v, int axis) { return axis < 0 ? 1 : v.shape[static_cast<std::size_t>(axis)]; };
+      const auto size = [&](const Value& v, int axis) {
+        return axis < 0 ? 1 : v.shape[static_cast<std::size_t>(axis)];
+      };
       const Value& result = graph_.value(out);
       const bool ones = size(value, at) == 1 && size(value, at + 1) == 1;
-      const bool full = size(value, at) == size(result, rank - from_end) && size(value, at + 1) == size(result, rank - from_end + 1);
+      const bool full = size(value, at) == size(result, rank - from_end) &&
+                        size(value, at + 1) == size(result, rank - from_end + 1);
       if (!ones && !full) return false;
     }
     return true;
@@ -173,7 +196,8 @@ class Merger {
     return true;
   }
 
-  /// Where the merged pair lies in an operand that is not of the region itself; -1: it does not hold the pair.
+  /// Where the merged pair lies in an operand that is not of the region itself; -1: it does not hold the
+  /// pair.
   int place_in_operand(const Node& node, ValueId in) {
     const ValueId out = node.outputs[0];
     const int rank = graph_.value(in).rank();
@@ -182,7 +206,9 @@ class Merger {
       return at >= 0 ? at : -1;
     }
     for (int axis = 0; axis + 1 < rank; ++axis)
-      if (place_.count(out) && forward(node, axis) == place_[out] && forward(node, axis + 1) == place_[out] + 1) return axis;
+      if (place_.count(out) && forward(node, axis) == place_[out] &&
+          forward(node, axis + 1) == place_[out] + 1)
+        return axis;
     return -1;
   }
 
@@ -195,7 +221,10 @@ class Merger {
     const ValueId counted = counts_output ? out : in;
     const int rank = graph_.value(counted).rank();
     const int at = place_.count(counted) ? place_[counted] : place_in_operand(node, in);
-    const auto moved = [&](std::int64_t axis) { return (axis < 0 ? axis + rank : axis) > at ? (axis < 0 ? axis + rank : axis) - 1 : (axis < 0 ? axis + rank : axis); };
+    const auto moved = [&](std::int64_t axis) {
+      return (axis < 0 ? axis + rank : axis) > at ? (axis < 0 ? axis + rank : axis) - 1
+                                                  : (axis < 0 ? axis + rank : axis);
+    };
     NodeChange change;
     change.node = id;
     for (const auto& [key, value] : node.attrs) {
@@ -276,7 +305,8 @@ std::vector<Region> find_regions(const Graph& graph, int too_high) {
         region.nodes.insert(n);
         for (const auto* list : {&graph.node(n).inputs, &graph.node(n).outputs})
           for (const ValueId other : *list)
-            if (other >= 0 && graph.value(other).rank() >= too_high && seen.insert(other).second) pending.push_back(other);
+            if (other >= 0 && graph.value(other).rank() >= too_high && seen.insert(other).second)
+              pending.push_back(other);
       }
     }
     if (!region.nodes.empty()) regions.push_back(std::move(region));
@@ -298,8 +328,11 @@ std::vector<MergedRegion> merge_axes(const DetectContext& context, int too_high)
       for (const ValueId v : graph.node(id).outputs)
         if (v >= 0 && region.values.count(v)) result.nodes.push_back(id);
     if (result.nodes.empty()) result.nodes = nodes;
-    result.at_interface = std::any_of(region.values.begin(), region.values.end(), [&](ValueId v) { return graph.is_output(v) || graph.is_input(v); });
-    result.reason = result.at_interface ? "a tensor of this rank is an input or an output of the program" : "no two neighbouring axes are treated alike by every operator of the region";
+    result.at_interface = std::any_of(region.values.begin(), region.values.end(),
+                                      [&](ValueId v) { return graph.is_output(v) || graph.is_input(v); });
+    result.reason = result.at_interface
+                        ? "a tensor of this rank is an input or an output of the program"
+                        : "no two neighbouring axes are treated alike by every operator of the region";
     const ValueId first = *region.values.begin();
     for (int at = graph.value(first).rank() - 2; at >= 0 && !result.at_interface; --at)
       if (auto patch = Merger(context, region.values, nodes).run(first, at)) {

@@ -1,4 +1,5 @@
-// Two neighbouring axes of a region of high-rank tensors merged into one, and split again where the region ends.
+// Two neighbouring axes of a region of high-rank tensors merged into one, and split again where the region
+// ends.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@ struct MergedRegion {
   Patch patch;
 };
 
-/// One entry for each connected region of tensors of rank `too_high` and more. A patch lowers the rank by one: rules are
-/// run again until nothing is left.
+/// One entry for each connected region of tensors of rank `too_high` and more. A patch lowers the rank by
+/// one: rules are run again until nothing is left.
 std::vector<MergedRegion> merge_axes(const DetectContext& context, int too_high);
 
 }  // namespace md

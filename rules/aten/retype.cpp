@@ -12,16 +12,23 @@ namespace md {
 namespace {
 
 /// Reads the bits of a tensor as another type: no retyping can keep its meaning.
-bool reinterprets(const Node& node) { return node.op == "aten.view.dtype" || node.op.starts_with("higher_order.wrap_with_autocast"); }
+bool reinterprets(const Node& node) {
+  return node.op == "aten.view.dtype" || node.op.starts_with("higher_order.wrap_with_autocast");
+}
 
 bool is_cast(const Node& node) {
   const std::string base = aten_base(node.op);
-  return base == "aten.to" || base == "aten._to_copy" || base == "aten.type_as" || base == "aten.float" || base == "aten.bfloat16";
+  return base == "aten.to" || base == "aten._to_copy" || base == "aten.type_as" || base == "aten.float" ||
+         base == "aten.bfloat16";
 }
 
 class Retyping {
  public:
-  Retyping(const DetectContext& context, DType from, DType to) : graph_(context.graph), from_(from), to_(to), builder_(context.graph, context.graph_index, fmt::format("{} in {}", name(from), name(to))) {}
+  Retyping(const DetectContext& context, DType from, DType to)
+      : graph_(context.graph),
+        from_(from),
+        to_(to),
+        builder_(context.graph, context.graph_index, fmt::format("{} in {}", name(from), name(to))) {}
 
   bool has_from(ValueId id) const { return id >= 0 && graph_.value(id).dtype == from_; }
 
@@ -29,7 +36,8 @@ class Retyping {
     DetectResult result;
     for (const NodeId id : graph_.order) visit(id, result);
     for (std::size_t v = 0; v < graph_.values.size(); ++v)
-      if (has_from(static_cast<ValueId>(v)) && !retype(static_cast<ValueId>(v))) result.reason = fmt::format("the constant {} cannot be read", graph_.values[v].name);
+      if (has_from(static_cast<ValueId>(v)) && !retype(static_cast<ValueId>(v)))
+        result.reason = fmt::format("the constant {} cannot be read", graph_.values[v].name);
     count = count_;
     if (!result.reason.empty()) {
       result.state = DetectResult::State::declined;
@@ -42,16 +50,22 @@ class Retyping {
  private:
   void visit(NodeId id, DetectResult& result) {
     const Node& node = graph_.node(id);
-    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return has_from(v); });
-    const bool writes = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return has_from(v); });
+    const bool reads =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return has_from(v); });
+    const bool writes =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return has_from(v); });
     const AttrValue* dtype = node.attrs.find("dtype");
     const auto* asked = dtype ? std::get_if<EnumValue>(dtype) : nullptr;
     const bool asks = asked && asked->number == aten_scalar_type(from_).number;
     if (!reads && !writes && !asks) return;
     if (aten_is_check(node.op)) return builder_.remove(id);
     if (writes) result.nodes.push_back(id);
-    if (reinterprets(node)) result.reason = fmt::format("{} reads the bits of {} values, or holds them in a region of its own", node.op, name(from_));
-    if (is_cast(node) && !node.inputs.empty() && node.outputs.size() == 1 && after(node.inputs[0]) == after(node.outputs[0]) && plain_cast(node)) return builder_.bypass(id, node.outputs[0], source_of(node.inputs[0]));
+    if (reinterprets(node))
+      result.reason = fmt::format("{} reads the bits of {} values, or holds them in a region of its own",
+                                  node.op, name(from_));
+    if (is_cast(node) && !node.inputs.empty() && node.outputs.size() == 1 &&
+        after(node.inputs[0]) == after(node.outputs[0]) && plain_cast(node))
+      return builder_.bypass(id, node.outputs[0], source_of(node.inputs[0]));
     if (!asks) return;
     NodeChange change;
     change.node = id;
@@ -60,7 +74,9 @@ class Retyping {
   }
 
   DType after(ValueId id) const { return has_from(id) ? to_ : graph_.value(id).dtype; }
-  static bool plain_cast(const Node& node) { return !node.attrs.find("memory_format") && !node.attrs.flag("copy"); }
+  static bool plain_cast(const Node& node) {
+    return !node.attrs.find("memory_format") && !node.attrs.flag("copy");
+  }
 
   /// A cast whose operand comes from another cast that goes reads what that one read.
   ValueId source_of(ValueId id) const {
@@ -95,17 +111,22 @@ class Retyping {
 
 }  // namespace
 
-std::vector<DetectResult> retype_region(const DetectContext& context, DType from, DType to, const std::string& why) {
+std::vector<DetectResult> retype_region(const DetectContext& context, DType from, DType to,
+                                        const std::string& why) {
   const Graph& graph = context.graph;
   if (context.model.format != Format::pt2) return {};
-  if (std::none_of(graph.values.begin(), graph.values.end(), [&](const Value& v) { return v.dtype == from; })) return {};
+  if (std::none_of(graph.values.begin(), graph.values.end(), [&](const Value& v) { return v.dtype == from; }))
+    return {};
   std::size_t count = 0;
   DetectResult result = Retyping(context, from, to).run(count);
   if (result.nodes.empty() && graph.order.empty()) return {};
   if (result.nodes.empty()) result.nodes.push_back(graph.order.front());
   result.message = fmt::format(fmt::runtime(why), count);
-  const auto at_interface = [&](const std::vector<ValueId>& list) { return std::any_of(list.begin(), list.end(), [&](ValueId v) { return graph.value(v).dtype == from; }); };
-  if (at_interface(graph.inputs) || at_interface(graph.outputs)) result.message += fmt::format("; inputs or outputs become {}", name(to));
+  const auto at_interface = [&](const std::vector<ValueId>& list) {
+    return std::any_of(list.begin(), list.end(), [&](ValueId v) { return graph.value(v).dtype == from; });
+  };
+  if (at_interface(graph.inputs) || at_interface(graph.outputs))
+    result.message += fmt::format("; inputs or outputs become {}", name(to));
   return {std::move(result)};
 }
 

@@ -7,8 +7,9 @@
 
 namespace md {
 
-/// One result for the graph when it holds values of `from`: all of them become `to`, with their constants, casts, dtype
-/// arguments and checks. `why` is the finding's message, "{}" in it the number of values.
-std::vector<DetectResult> retype_region(const DetectContext& context, DType from, DType to, const std::string& why);
+/// One result for the graph when it holds values of `from`: all of them become `to`, with their constants,
+/// casts, dtype arguments and checks. `why` is the finding's message, "{}" in it the number of values.
+std::vector<DetectResult> retype_region(const DetectContext& context, DType from, DType to,
+                                        const std::string& why);
 
 }  // namespace md

@@ -4,7 +4,8 @@
 
 namespace md {
 
-/// Every integer scatter_add and scatter_reduce(sum) of the graph, with the rewrite or the reason why it is kept.
+/// Every integer scatter_add and scatter_reduce(sum) of the graph, with the rewrite or the reason why it is
+/// kept.
 std::vector<DetectResult> integer_scatter(const DetectContext& context);
 
 }  // namespace md

@@ -10,10 +10,14 @@
 namespace md {
 
 bool log_says(const DetectContext& context, std::string_view text) {
-  return context.log_messages && std::any_of(context.log_messages->begin(), context.log_messages->end(), [&](const std::string& message) { return message.find(text) != std::string::npos; });
+  return context.log_messages &&
+         std::any_of(context.log_messages->begin(), context.log_messages->end(),
+                     [&](const std::string& message) { return message.find(text) != std::string::npos; });
 }
 
-std::vector<DetectResult> split_shared_constants(const DetectContext& context, const std::function<bool(ValueId)>& chosen, const std::string& why) {
+std::vector<DetectResult> split_shared_constants(const DetectContext& context,
+                                                 const std::function<bool(ValueId)>& chosen,
+                                                 const std::string& why) {
   const Graph& graph = context.graph;
   AtenBuilder builder(graph, context.graph_index, "one placeholder for each use of a shared constant");
   DetectResult result;
@@ -24,13 +28,18 @@ std::vector<DetectResult> split_shared_constants(const DetectContext& context, c
     const auto uses = graph.uses(id);
     if (!value.is_constant() || value.is_variable || uses.size() < 2 || !chosen(id)) continue;
     // A tensor that is written in place must stay one tensor.
-    if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return aten_in_place(graph.node(u.node).op) || graph.node(u.node).op == "buffer_mutation"; })) continue;
+    if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) {
+          return aten_in_place(graph.node(u.node).op) || graph.node(u.node).op == "buffer_mutation";
+        }))
+      continue;
     if (result.value == none_id) result.value = id;
     ++count;
     result.nodes.push_back(uses.front().node);
     for (std::size_t u = 1; u < uses.size(); ++u) {
-      const ValueId copy = builder.add_value(fmt::format("{}_use{}", value.name, u), value.dtype, value.shape);
-      builder.patch().new_values.back().constant = value.constant;  // the same bytes: the writer stores them once
+      const ValueId copy =
+          builder.add_value(fmt::format("{}_use{}", value.name, u), value.dtype, value.shape);
+      builder.patch().new_values.back().constant =
+          value.constant;  // the same bytes: the writer stores them once
       builder.rewire(uses[u].node, uses[u].operand, copy);
       result.nodes.push_back(uses[u].node);
     }

@@ -1,6 +1,6 @@
 #include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
 #include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
 
 namespace md {
 
@@ -9,7 +9,8 @@ std::vector<DetectResult> ETX004(const DetectContext& context) {
   for (const NodeId id : context.graph.order) {
     const Node& node = context.graph.node(id);
     const std::string base = aten_base(node.op);
-    const bool alias = base == "aten.detach" || base == "aten.detach_copy" || base == "aten.alias" || base == "aten.alias_copy" || base == "aten.lift_fresh_copy";
+    const bool alias = base == "aten.detach" || base == "aten.detach_copy" || base == "aten.alias" ||
+                       base == "aten.alias_copy" || base == "aten.lift_fresh_copy";
     if (!alias || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
     AtenBuilder b(context.graph, context.graph_index, "drop the node");
     b.bypass(id, node.outputs[0], node.inputs[0]);

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
 #include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
 
 namespace md {
 namespace {
@@ -17,7 +17,8 @@ std::int64_t size_of(std::int64_t dim) { return dim < 0 ? some_size : dim; }
 
 Strides contiguous(const Shape& shape) {
   Strides out(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;) out[d - 1] = out[d] * std::max<std::int64_t>(size_of(shape[d]), 1);
+  for (std::size_t d = shape.size(); d-- > 1;)
+    out[d - 1] = out[d] * std::max<std::int64_t>(size_of(shape[d]), 1);
   return out;
 }
 
@@ -33,7 +34,8 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
 }
 
 /// Strides of one view of `strides`; nullopt: it is not a view, or a reshape that may copy.
-std::optional<Strides> view_strides(const Graph& graph, const Node& node, const Shape& from, Strides strides) {
+std::optional<Strides> view_strides(const Graph& graph, const Node& node, const Shape& from,
+                                    Strides strides) {
   const std::string base = aten_base(node.op);
   const int rank = static_cast<int>(from.size());
   if (base == "aten.slice" || base == "aten.narrow") {
@@ -50,7 +52,8 @@ std::optional<Strides> view_strides(const Graph& graph, const Node& node, const 
   }
   if (base == "aten.transpose" || base == "aten.t") {
     if (rank < 2) return strides;
-    const auto a = base == "aten.t" ? std::optional(0) : aten_dim(node, "dim0", rank, 0), b = base == "aten.t" ? std::optional(1) : aten_dim(node, "dim1", rank, 1);
+    const auto a = base == "aten.t" ? std::optional(0) : aten_dim(node, "dim0", rank, 0),
+               b = base == "aten.t" ? std::optional(1) : aten_dim(node, "dim1", rank, 1);
     if (!a || !b) return std::nullopt;
     std::swap(strides[static_cast<std::size_t>(*a)], strides[static_cast<std::size_t>(*b)]);
     return strides;
@@ -75,14 +78,16 @@ std::optional<Strides> view_strides(const Graph& graph, const Node& node, const 
   }
   if (base == "aten.expand" && to.size() >= from.size()) {
     Strides out(to.size() - from.size(), 0);
-    for (std::size_t d = 0; d < from.size(); ++d) out.push_back(from[d] == 1 && to[to.size() - from.size() + d] != 1 ? 0 : strides[d]);
+    for (std::size_t d = 0; d < from.size(); ++d)
+      out.push_back(from[d] == 1 && to[to.size() - from.size() + d] != 1 ? 0 : strides[d]);
     return out;
   }
   if (base == "aten.squeeze") {
     Strides out;
     std::size_t next = 0;
     for (std::size_t d = 0; d < from.size(); ++d)
-      if (next < to.size() && from[d] == to[next] && (from[d] != 1 || from.size() - d == to.size() - next)) out.push_back(strides[d]), ++next;
+      if (next < to.size() && from[d] == to[next] && (from[d] != 1 || from.size() - d == to.size() - next))
+        out.push_back(strides[d]), ++next;
     if (out.size() == to.size()) return out;
     return std::nullopt;
   }
@@ -96,8 +101,10 @@ Strides strides_of_value(const Graph& graph, ValueId id, int depth = 0) {
   const NodeId maker = graph.producer(id);
   if (maker == none_id || depth > deepest) return contiguous(value.shape);
   const Node& node = graph.node(maker);
-  if (node.outputs.size() != 1 || node.inputs.empty() || node.inputs[0] < 0 || !aten_view(node.op)) return contiguous(value.shape);
-  const auto strides = view_strides(graph, node, graph.value(node.inputs[0]).shape, strides_of_value(graph, node.inputs[0], depth + 1));
+  if (node.outputs.size() != 1 || node.inputs.empty() || node.inputs[0] < 0 || !aten_view(node.op))
+    return contiguous(value.shape);
+  const auto strides = view_strides(graph, node, graph.value(node.inputs[0]).shape,
+                                    strides_of_value(graph, node.inputs[0], depth + 1));
   return strides && strides->size() == value.shape.size() ? *strides : contiguous(value.shape);
 }
 
@@ -112,7 +119,9 @@ std::vector<DetectResult> ETX005(const DetectContext& context) {
   outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
   for (const ValueId out : outputs) {
     const NodeId maker = graph.producer(out);
-    if (maker == none_id || bit_width(graph.value(out).dtype) == 0 || is_contiguous(graph.value(out).shape, strides_of_value(graph, out))) continue;
+    if (maker == none_id || bit_width(graph.value(out).dtype) == 0 ||
+        is_contiguous(graph.value(out).shape, strides_of_value(graph, out)))
+      continue;
     const Node& node = graph.node(maker);
     const Value& value = graph.value(out);
     AtenBuilder b(graph, context.graph_index, "a contiguous copy in front of the output");
@@ -120,7 +129,9 @@ std::vector<DetectResult> ETX005(const DetectContext& context) {
     b.patch().new_values.back().dim_names = value.dim_names;
     NodeChange change;
     change.node = maker;
-    change.outputs.emplace_back(static_cast<int>(std::find(node.outputs.begin(), node.outputs.end(), out) - node.outputs.begin()), view);
+    change.outputs.emplace_back(
+        static_cast<int>(std::find(node.outputs.begin(), node.outputs.end(), out) - node.outputs.begin()),
+        view);
     b.change(std::move(change));
     Attributes attrs;
     attrs.set("memory_format", EnumValue{1, "contiguous_format"});

@@ -10,14 +10,14 @@
 namespace md {
 namespace {
 
-/// Writes straight into a buffer are what torch.export itself functionalizes when it decomposes: they fail only where the
-/// log says so. Writes through a view, or into a constant made in the graph, are what constant propagation freezes.
+/// Writes straight into a buffer are what torch.export itself functionalizes when it decomposes: they fail
+/// only where the log says so. Writes through a view, or into a constant made in the graph, are what constant
+/// propagation freezes.
 bool through_view_or_made(const Graph& graph, ValueId base) {
   if (!graph.value(base).is_constant()) return true;
   const auto uses = graph.uses(base);
   for (const Use& use : uses)
-    if (aten_view(graph.node(use.node).op))
-      return true;
+    if (aten_view(graph.node(use.node).op)) return true;
   return false;
 }
 
@@ -33,10 +33,13 @@ std::vector<DetectResult> ETX006(const DetectContext& context) {
   DetectResult result;
   result.nodes = done.writes;
   result.value = done.base;
-  result.message = fmt::format("{} writes in place into {}", graph.node(done.writes.front()).op, graph.value(done.base).name);
+  result.message = fmt::format("{} writes in place into {}", graph.node(done.writes.front()).op,
+                               graph.value(done.base).name);
   result.reason = done.reason;
-  if (!done.reason.empty()) result.state = DetectResult::State::declined;
-  else result.fixes.push_back({std::move(done.patch), Exactness::exact, false, ""});
+  if (!done.reason.empty())
+    result.state = DetectResult::State::declined;
+  else
+    result.fixes.push_back({std::move(done.patch), Exactness::exact, false, ""});
   return {std::move(result)};
 }
 

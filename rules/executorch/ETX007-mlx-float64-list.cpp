@@ -1,6 +1,6 @@
 #include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
 #include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
 
 namespace md {
 namespace {
@@ -15,7 +15,8 @@ ValueId pad(AtenBuilder& b, ValueId x, int dim, std::int64_t before, std::int64_
   attrs.set("pad", pairs), attrs.set("value", std::int64_t{0});
   Shape shape = b.shape(x);
   shape[static_cast<std::size_t>(dim)] += before + after;
-  return b.make("aten.constant_pad_nd.default", {{"self", x}}, std::move(attrs), b.dtype(x), std::move(shape));
+  return b.make("aten.constant_pad_nd.default", {{"self", x}}, std::move(attrs), b.dtype(x),
+                std::move(shape));
 }
 
 Patch padded_sum(const DetectContext& context, NodeId id, const std::vector<ValueId>& parts, int dim) {
@@ -43,16 +44,24 @@ std::vector<DetectResult> ETX007(const DetectContext& context) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     const std::string base = aten_base(node.op);
-    if ((base != "aten.cat" && base != "aten.concat" && base != "aten.stack") || node.outputs.size() != 1 || graph.value(node.outputs[0]).dtype != DType::f64) continue;
+    if ((base != "aten.cat" && base != "aten.concat" && base != "aten.stack") || node.outputs.size() != 1 ||
+        graph.value(node.outputs[0]).dtype != DType::f64)
+      continue;
     DetectResult result;
     result.nodes = {id};
     result.message = "a list of float64 tensors, which the MLX partitioner does not check";
     auto parts = aten_operands(node, "tensors");
     const auto dim = aten_dim(node, "dim", graph.value(node.outputs[0]).rank(), 0);
-    bool fixed = dim && parts.size() > 1 && base != "aten.stack" && element_count(graph.value(node.outputs[0]).shape);
-    for (const ValueId part : parts) fixed = fixed && part >= 0 && graph.value(part).dtype == DType::f64 && graph.value(part).rank() == graph.value(node.outputs[0]).rank();
-    if (fixed) result.fixes.push_back({padded_sum(context, id, parts, *dim), Exactness::exact, false, ""});
-    else result.state = DetectResult::State::declined, result.reason = "its parts have other types, or sizes that are not known";
+    bool fixed =
+        dim && parts.size() > 1 && base != "aten.stack" && element_count(graph.value(node.outputs[0]).shape);
+    for (const ValueId part : parts)
+      fixed = fixed && part >= 0 && graph.value(part).dtype == DType::f64 &&
+              graph.value(part).rank() == graph.value(node.outputs[0]).rank();
+    if (fixed)
+      result.fixes.push_back({padded_sum(context, id, parts, *dim), Exactness::exact, false, ""});
+    else
+      result.state = DetectResult::State::declined,
+      result.reason = "its parts have other types, or sizes that are not known";
     results.push_back(std::move(result));
   }
   return results;

@@ -23,7 +23,9 @@ std::vector<DetectResult> ETX010(const DetectContext& context) {
       std::string list;
       for (const std::string& op : ops) list += (list.empty() ? "" : ", ") + op;
       result.state = region.at_interface ? DetectResult::State::advice : DetectResult::State::declined;
-      result.reason = fmt::format("{}: keep these operators off Core ML with CoreMLPartitioner(skip_ops_for_coreml_delegation=[{}])", region.reason, list);
+      result.reason = fmt::format(
+          "{}: keep these operators off Core ML with CoreMLPartitioner(skip_ops_for_coreml_delegation=[{}])",
+          region.reason, list);
     }
     results.push_back(std::move(result));
   }

@@ -27,7 +27,9 @@ std::vector<DetectResult> in_lowered(const DetectContext& context) {
     result.state = DetectResult::State::advice;
     result.nodes = {id};
     result.message = fmt::format("the Vulkan partition holds a constant of rank {}", rank);
-    result.reason = "fix the .pt2 that it was lowered from (modeldoctor fix model.pt2 --target executorch-vulkan), and lower again";
+    result.reason =
+        "fix the .pt2 that it was lowered from (modeldoctor fix model.pt2 --target executorch-vulkan), and "
+        "lower again";
     results.push_back(std::move(result));
   }
   return results;
@@ -42,7 +44,9 @@ std::vector<DetectResult> ETX011(const DetectContext& context) {
   for (std::size_t v = 0; v < graph.values.size(); ++v) {
     const auto id = static_cast<ValueId>(v);
     const Value& value = graph.values[v];
-    if (!value.is_constant() || value.rank() <= most_dimensions || graph.uses(id).empty() || value.is_variable) continue;
+    if (!value.is_constant() || value.rank() <= most_dimensions || graph.uses(id).empty() ||
+        value.is_variable)
+      continue;
     AtenBuilder b(graph, context.graph_index, "store with four dimensions, and view");
     ValueChange stored;
     stored.value = id;
@@ -50,13 +54,15 @@ std::vector<DetectResult> ETX011(const DetectContext& context) {
     b.change(stored);
     Attributes attrs;
     attrs.set("size", value.shape);
-    const ValueId view = b.make("aten.view.default", {{"self", id}}, std::move(attrs), value.dtype, value.shape, value.name + "_view");
+    const ValueId view = b.make("aten.view.default", {{"self", id}}, std::move(attrs), value.dtype,
+                                value.shape, value.name + "_view");
     b.replace_uses(id, view);
     if (graph.is_output(id)) continue;
     DetectResult result;
     for (const Use& use : graph.uses(id)) result.nodes.push_back(use.node);
     result.value = id;
-    result.message = fmt::format("the constant {} has {} dimensions; the Vulkan runtime holds four", value.name, value.rank());
+    result.message = fmt::format("the constant {} has {} dimensions; the Vulkan runtime holds four",
+                                 value.name, value.rank());
     result.fixes.push_back({b.take(), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }

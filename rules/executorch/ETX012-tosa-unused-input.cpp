@@ -1,14 +1,16 @@
 #include <algorithm>
 
 #include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
 #include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
 
 namespace md {
 namespace {
 
 bool is_like(const std::string& base) {
-  return base == "aten.zeros_like" || base == "aten.ones_like" || base == "aten.full_like" || base == "aten.empty_like" || base == "aten.new_zeros" || base == "aten.new_ones" || base == "aten.new_full" || base == "aten.new_empty";
+  return base == "aten.zeros_like" || base == "aten.ones_like" || base == "aten.full_like" ||
+         base == "aten.empty_like" || base == "aten.new_zeros" || base == "aten.new_ones" ||
+         base == "aten.new_full" || base == "aten.new_empty";
 }
 
 /// The number that fills the tensor.
@@ -33,7 +35,9 @@ DetectResult full_instead(const DetectContext& context, NodeId id, const std::st
   const Value& out = graph.value(node.outputs[0]);
   DetectResult result;
   result.nodes = {id};
-  result.message = node.op + " asks only for the shape of a value that nothing else reads: the TOSA graph drops it, the call still passes it";
+  result.message = node.op +
+                   " asks only for the shape of a value that nothing else reads: the TOSA graph drops it, "
+                   "the call still passes it";
   if (!element_count(out.shape)) {
     result.state = DetectResult::State::declined;
     result.reason = "its sizes are not known before run time";
@@ -42,7 +46,8 @@ DetectResult full_instead(const DetectContext& context, NodeId id, const std::st
   AtenBuilder b(graph, context.graph_index, "full with the sizes written out");
   b.remove(id);
   Attributes attrs;
-  attrs.set("size", out.shape), attrs.set("fill_value", fill_of(node, base)), attrs.set("dtype", aten_scalar_type(out.dtype));
+  attrs.set("size", out.shape), attrs.set("fill_value", fill_of(node, base)),
+      attrs.set("dtype", aten_scalar_type(out.dtype));
   attrs.set("device", std::string("cpu")), attrs.set("pin_memory", false);
   b.write("aten.full.default", {}, std::move(attrs), node.outputs[0]);
   result.fixes.push_back({b.take(), Exactness::exact, false, ""});
@@ -55,7 +60,9 @@ bool copies_into_empty(const Graph& graph, const Node& node) {
   const ValueId self = aten_operand(node, "self"), src = aten_operand(node, "src");
   if (self < 0 || src < 0 || graph.producer(self) == none_id || node.outputs.size() != 1) return false;
   const std::string made = aten_base(graph.node(graph.producer(self)).op);
-  return (made == "aten.empty_like" || made == "aten.empty" || made == "aten.new_empty" || made == "aten.zeros_like") && graph.uses(self).size() == 1 && !graph.is_output(self);
+  return (made == "aten.empty_like" || made == "aten.empty" || made == "aten.new_empty" ||
+          made == "aten.zeros_like") &&
+         graph.uses(self).size() == 1 && !graph.is_output(self);
 }
 
 DetectResult source_instead(const DetectContext& context, NodeId id) {
@@ -65,7 +72,8 @@ DetectResult source_instead(const DetectContext& context, NodeId id) {
   const Value &to = graph.value(self), &from = graph.value(src);
   DetectResult result;
   result.nodes = {id, graph.producer(self)};
-  result.message = "copy_ into an empty tensor is its source; the value that gave the shape stays without a reader";
+  result.message =
+      "copy_ into an empty tensor is its source; the value that gave the shape stays without a reader";
   if (to.shape != from.shape || to.dtype != from.dtype) {
     result.state = DetectResult::State::declined;
     result.reason = "the copy changes type or shape";
@@ -92,9 +100,13 @@ std::vector<DetectResult> ETX012(const DetectContext& context) {
       continue;
     }
     const std::string base = aten_base(node.op);
-    if (!is_like(base) || node.inputs.empty() || node.outputs.size() != 1 || !read_only_for_shape(graph, node.inputs[0])) continue;
+    if (!is_like(base) || node.inputs.empty() || node.outputs.size() != 1 ||
+        !read_only_for_shape(graph, node.inputs[0]))
+      continue;
     const auto uses = graph.uses(node.outputs[0]);
-    if (base.find("empty") != std::string::npos && uses.size() == 1 && copies_into_empty(graph, graph.node(uses[0].node))) continue;
+    if (base.find("empty") != std::string::npos && uses.size() == 1 &&
+        copies_into_empty(graph, graph.node(uses[0].node)))
+      continue;
     results.push_back(full_instead(context, id, base));
   }
   return results;

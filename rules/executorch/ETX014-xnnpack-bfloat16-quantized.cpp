@@ -17,7 +17,9 @@ std::vector<DetectResult> in_lowered(const DetectContext& context) {
     result.state = DetectResult::State::advice;
     result.nodes = {id};
     result.message = node.op + " has a bfloat16 argument, which its kernel refuses";
-    result.reason = "fix the .pt2 before quantizing (modeldoctor fix model.pt2 --target executorch-xnnpack), quantize and lower again";
+    result.reason =
+        "fix the .pt2 before quantizing (modeldoctor fix model.pt2 --target executorch-xnnpack), quantize "
+        "and lower again";
     results.push_back(std::move(result));
   }
   return results;
@@ -27,7 +29,8 @@ std::vector<DetectResult> in_lowered(const DetectContext& context) {
 
 std::vector<DetectResult> ETX014(const DetectContext& context) {
   if (context.model.format == Format::pte) return in_lowered(context);
-  return retype_region(context, DType::bf16, DType::f32, "{} values are bfloat16; quantized XNNPACK operators read and write float32 only");
+  return retype_region(context, DType::bf16, DType::f32,
+                       "{} values are bfloat16; quantized XNNPACK operators read and write float32 only");
 }
 
 }  // namespace md

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
 #include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
 #include "rules/aten/check_chain.h"
 
 namespace md {
@@ -16,7 +16,9 @@ DetectResult allowed_by_setting(NodeId id, const Node& node) {
   result.state = DetectResult::State::advice;
   result.nodes = {id};
   result.message = node.op + " computes with symbolic numbers that an output needs";
-  result.reason = fmt::format("no rewrite exists: to_edge(ep, compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[{}]))", node.op);
+  result.reason = fmt::format(
+      "no rewrite exists: to_edge(ep, compile_config=EdgeCompileConfig(_core_aten_ops_exception_list=[{}]))",
+      node.op);
   return result;
 }
 
@@ -43,12 +45,16 @@ std::vector<DetectResult> ETX016(const DetectContext& context) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     if (!is_symbolic_arithmetic(node) && !is_all_true(node)) continue;
-    if (chain.count(id)) dropped.nodes.push_back(id);
-    else if (is_all_true(node) && node.inputs.size() == 1) results.push_back(all_instead(context, id));
-    else results.push_back(allowed_by_setting(id, node));
+    if (chain.count(id))
+      dropped.nodes.push_back(id);
+    else if (is_all_true(node) && node.inputs.size() == 1)
+      results.push_back(all_instead(context, id));
+    else
+      results.push_back(allowed_by_setting(id, node));
   }
   if (dropped.nodes.empty()) return results;
-  dropped.message = fmt::format("{} only serves a check, and is not part of Core ATen", graph.node(dropped.nodes.front()).op);
+  dropped.message = fmt::format("{} only serves a check, and is not part of Core ATen",
+                                graph.node(dropped.nodes.front()).op);
   dropped.fixes.push_back({drop_checks(context, chain), Exactness::exact, false, ""});
   results.insert(results.begin(), std::move(dropped));
   return results;

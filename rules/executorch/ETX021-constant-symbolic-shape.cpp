@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
 #include "lib/eval/fold.h"
 #include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
 
 namespace md {
 namespace {
@@ -12,19 +12,22 @@ constexpr std::int64_t largest_folded = std::int64_t{256} << 20;
 
 bool reduces_to_mean(const Node& node) {
   const std::string base = aten_base(node.op);
-  return base == "aten.mean" || base == "aten.var" || base == "aten.std" || base == "aten.var_mean" || base == "aten.layer_norm" || base == "aten.native_layer_norm" || base == "aten.group_norm";
+  return base == "aten.mean" || base == "aten.var" || base == "aten.std" || base == "aten.var_mean" ||
+         base == "aten.layer_norm" || base == "aten.native_layer_norm" || base == "aten.group_norm";
 }
 
 /// A node that computes a constant, at the border to what is known only at run time.
 bool is_border(const Graph& graph, const Node& node) {
-  if (node.outputs.size() != 1 || node.inputs.empty() || !node.subgraphs.empty() || aten_in_place(node.op) || aten_is_check(node.op)) return false;
+  if (node.outputs.size() != 1 || node.inputs.empty() || !node.subgraphs.empty() || aten_in_place(node.op) ||
+      aten_is_check(node.op))
+    return false;
   const ValueId out = node.outputs[0];
   if (!depends_on_constants_only(graph, out)) return false;
   const auto uses = graph.uses(out);
   return graph.is_output(out) || std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-    const Node& reader = graph.node(use.node);
-    return reader.outputs.empty() || !depends_on_constants_only(graph, reader.outputs[0]);
-  });
+           const Node& reader = graph.node(use.node);
+           return reader.outputs.empty() || !depends_on_constants_only(graph, reader.outputs[0]);
+         });
 }
 
 }  // namespace
@@ -32,7 +35,9 @@ bool is_border(const Graph& graph, const Node& node) {
 std::vector<DetectResult> ETX021(const DetectContext& context) {
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
-  if (std::none_of(graph.order.begin(), graph.order.end(), [&](NodeId id) { return reduces_to_mean(graph.node(id)); })) return results;
+  if (std::none_of(graph.order.begin(), graph.order.end(),
+                   [&](NodeId id) { return reduces_to_mean(graph.node(id)); }))
+    return results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     if (!is_border(graph, node) || graph.is_output(node.outputs[0])) continue;

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
 #include "lib/graph/aten_view.h"
+#include "lib/rule/detector.h"
 
 namespace md {
 namespace {
@@ -17,16 +17,21 @@ std::vector<DetectResult> in_lowered(const DetectContext& context) {
     result.state = DetectResult::State::advice;
     result.nodes = {id};
     result.message = "an MLX partition updates a slice of a constant";
-    result.reason = "fix the .pt2 that it was lowered from (modeldoctor fix model.pt2 --target executorch-mlx), and lower again";
+    result.reason =
+        "fix the .pt2 that it was lowered from (modeldoctor fix model.pt2 --target executorch-mlx), and "
+        "lower again";
     results.push_back(std::move(result));
   }
   return results;
 }
 
-std::int64_t clamped(std::int64_t bound, std::int64_t size) { return std::clamp<std::int64_t>(bound < 0 ? bound + size : bound, 0, size); }
+std::int64_t clamped(std::int64_t bound, std::int64_t size) {
+  return std::clamp<std::int64_t>(bound < 0 ? bound + size : bound, 0, size);
+}
 
 /// The parts in front of the source, the source, and behind it.
-Patch as_parts(const DetectContext& context, NodeId id, ValueId base, ValueId src, int dim, std::int64_t start, std::int64_t end) {
+Patch as_parts(const DetectContext& context, NodeId id, ValueId base, ValueId src, int dim,
+               std::int64_t start, std::int64_t end) {
   const Node& node = context.graph.node(id);
   AtenBuilder b(context.graph, context.graph_index, "cat of the slices around it");
   b.remove(id);
@@ -58,13 +63,18 @@ std::vector<DetectResult> ETX022(const DetectContext& context) {
     result.message = node.op + " writes into the constant " + graph.value(self).name;
     const Value& target = graph.value(self);
     const auto dim = aten_dim(node, "dim", target.rank(), 0);
-    if (!dim || base == "aten.select_scatter" || node.attrs.integer("step", 1) != 1 || graph.value(src).dtype != target.dtype) {
+    if (!dim || base == "aten.select_scatter" || node.attrs.integer("step", 1) != 1 ||
+        graph.value(src).dtype != target.dtype) {
       result.state = DetectResult::State::declined;
       result.reason = "only slices with step 1 of the same type are put together again";
     } else {
       const std::int64_t size = target.shape[static_cast<std::size_t>(*dim)];
-      const std::int64_t start = clamped(node.attrs.integer("start", 0), size), end = std::max(start, clamped(node.attrs.integer("end", std::numeric_limits<std::int64_t>::max()), size));
-      result.fixes.push_back({as_parts(context, id, self, src, *dim, start, end), Exactness::exact, false, ""});
+      const std::int64_t start = clamped(node.attrs.integer("start", 0), size),
+                         end = std::max(start, clamped(node.attrs.integer(
+                                                           "end", std::numeric_limits<std::int64_t>::max()),
+                                                       size));
+      result.fixes.push_back(
+          {as_parts(context, id, self, src, *dim, start, end), Exactness::exact, false, ""});
     }
     results.push_back(std::move(result));
   }

@@ -4,21 +4,23 @@
 #include <cmath>
 
 #include "lib/rule/detector.h"
-#include "lib/rule/unused_nodes.h"
 #include "lib/rule/tflite_builder.h"
 #include "lib/rule/tflite_queries.h"
+#include "lib/rule/unused_nodes.h"
 
 namespace md {
 namespace {
 
 constexpr double largest_half = 65504;
-constexpr double long_sum = 1024;  ///< terms from which a bare sum is worth a word: a mean of 64 passes the limit
+constexpr double long_sum =
+    1024;  ///< terms from which a bare sum is worth a word: a mean of 64 passes the limit
 
 double terms_of(const Graph& graph, const Node& sum) {
   const auto axes = reduction_axes(graph, sum);
   double terms = axes && !axes->empty() ? 1 : 0;
   if (axes)
-    for (const std::int64_t axis : *axes) terms *= static_cast<double>(graph.value(sum.inputs[0]).shape[static_cast<std::size_t>(axis)]);
+    for (const std::int64_t axis : *axes)
+      terms *= static_cast<double>(graph.value(sum.inputs[0]).shape[static_cast<std::size_t>(axis)]);
   return terms;
 }
 
@@ -36,7 +38,8 @@ Averaging averaging_of(const Graph& graph, ValueId sum) {
       value = node.outputs[0];
       continue;
     }
-    if ((node.op != "MUL" && node.op != "DIV") || node.inputs.size() != 2 || fused_activation(node) != "NONE") return {};
+    if ((node.op != "MUL" && node.op != "DIV") || node.inputs.size() != 2 || fused_activation(node) != "NONE")
+      return {};
     const std::size_t at = node.inputs[0] == value ? 0 : 1;
     const auto constant = scalar_value(graph, node.inputs[1 - at]);
     if (!constant || *constant == 0 || (node.op == "DIV" && at == 1)) return {};
@@ -54,7 +57,8 @@ Patch mean_patch(const DetectContext& context, NodeId sum, const Averaging& aver
   const double rest = averaging.factor * terms;
   const bool exact_mean = std::abs(rest - 1) < 1e-5;
   const bool same_shape = ops.shape(out) == ops.shape(old.outputs[0]);
-  const ValueId mean = exact_mean && same_shape ? out : ops.value_like(old.outputs[0], ops.shape(old.outputs[0]));
+  const ValueId mean =
+      exact_mean && same_shape ? out : ops.value_like(old.outputs[0], ops.shape(old.outputs[0]));
   ops.copy_node(old, old.inputs, {mean});
   patch.patch().new_nodes.back().op = "MEAN";
   if (!exact_mean) {
@@ -76,7 +80,9 @@ std::vector<DetectResult> F16001(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (node.op != "SUM" || node.inputs.size() < 2 || !is_float_value(graph, node.inputs[0]) || !is_static(graph.value(node.inputs[0]))) continue;
+    if (node.op != "SUM" || node.inputs.size() < 2 || !is_float_value(graph, node.inputs[0]) ||
+        !is_static(graph.value(node.inputs[0])))
+      continue;
     const double terms = terms_of(graph, node);
     if (terms < 2) continue;
     const Averaging averaging = averaging_of(graph, node.outputs[0]);
@@ -88,12 +94,17 @@ std::vector<DetectResult> F16001(const DetectContext& context) {
     result.at_source = "Use `x.mean(dim)`: today's converter keeps it as MEAN, older ones split it.";
     if (averaging.node != none_id && rest > 0.4 && rest < 2.5) {
       result.nodes.push_back(averaging.node);
-      result.message = fmt::format("a mean of {:.0f} values written as SUM and a factor: in fp16 the sum passes 65504 when the mean reaches {:.3g}", terms, largest_half / terms);
+      result.message = fmt::format(
+          "a mean of {:.0f} values written as SUM and a factor: in fp16 the sum passes 65504 when the mean "
+          "reaches {:.3g}",
+          terms, largest_half / terms);
       result.fixes.push_back({mean_patch(context, id, averaging, terms), Exactness::rounding, false, ""});
     } else if (terms >= long_sum && averaging.node == none_id && graph.is_output(node.outputs[0])) {
       result.state = DetectResult::State::advice;
-      result.message = fmt::format("the output \"{}\" is a sum of {:.0f} values: in fp16 it passes 65504 when their mean reaches {:.3g}, and no rewrite can hold it", graph.value(node.outputs[0]).name,
-                                   terms, largest_half / terms);
+      result.message = fmt::format(
+          "the output \"{}\" is a sum of {:.0f} values: in fp16 it passes 65504 when their mean reaches "
+          "{:.3g}, and no rewrite can hold it",
+          graph.value(node.outputs[0]).name, terms, largest_half / terms);
       result.reason = "return the mean and multiply by the count on the host, or keep this model in fp32";
     } else {
       continue;

@@ -8,8 +8,11 @@ std::vector<DetectResult> F16003(const DetectContext& context) {
   DetectResult result;
   result.state = DetectResult::State::advice;
   result.nodes = {context.graph.order.back()};
-  result.message = "results that get worse with depth: fp16 rounding adds up, no rewrite of single layers removes it";
-  result.reason = "run `modeldoctor fp16 MODEL --inputs x.npz`: a jump in the error curve is an overflow that can be mended, a steady rise needs fp32 for the sensitive layers";
+  result.message =
+      "results that get worse with depth: fp16 rounding adds up, no rewrite of single layers removes it";
+  result.reason =
+      "run `modeldoctor fp16 MODEL --inputs x.npz`: a jump in the error curve is an overflow that can be "
+      "mended, a steady rise needs fp32 for the sensitive layers";
   return {result};
 }
 

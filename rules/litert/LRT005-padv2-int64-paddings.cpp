@@ -1,4 +1,5 @@
-// A small integer parameter (paddings, permutation, axes, begin, size) stored as int64 where the accelerator reads int32.
+// A small integer parameter (paddings, permutation, axes, begin, size) stored as int64 where the accelerator
+// reads int32.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +14,9 @@ namespace md {
 namespace {
 
 constexpr std::array<std::string_view, 18> operators = {
-    "PAD", "PADV2", "MIRROR_PAD", "TRANSPOSE", "SLICE", "STRIDED_SLICE", "MEAN", "SUM", "REDUCE_MAX",
-    "REDUCE_MIN", "REDUCE_PROD", "REDUCE_ANY", "REDUCE_ALL", "TILE", "REVERSE_V2", "CUMSUM", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"};
+    "PAD",        "PADV2", "MIRROR_PAD", "TRANSPOSE",  "SLICE",           "STRIDED_SLICE",
+    "MEAN",       "SUM",   "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD",     "REDUCE_ANY",
+    "REDUCE_ALL", "TILE",  "REVERSE_V2", "CUMSUM",     "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"};
 
 }  // namespace
 
@@ -28,9 +30,13 @@ std::vector<DetectResult> LRT005(const DetectContext& context) {
     DetectResult result;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
       const ValueId parameter = node.inputs[i];
-      if (parameter < 0 || graph.value(parameter).dtype != DType::i64 || !graph.value(parameter).is_constant()) continue;
+      if (parameter < 0 || graph.value(parameter).dtype != DType::i64 ||
+          !graph.value(parameter).is_constant())
+        continue;
       const auto numbers = integer_values(graph, parameter);
-      const auto fits = [](std::int64_t n) { return n >= std::numeric_limits<std::int32_t>::min() && n <= std::numeric_limits<std::int32_t>::max(); };
+      const auto fits = [](std::int64_t n) {
+        return n >= std::numeric_limits<std::int32_t>::min() && n <= std::numeric_limits<std::int32_t>::max();
+      };
       if (result.value == none_id) result.value = parameter;
       if (!numbers || !std::all_of(numbers->begin(), numbers->end(), fits)) {
         result.state = DetectResult::State::declined;
@@ -38,13 +44,19 @@ std::vector<DetectResult> LRT005(const DetectContext& context) {
         continue;
       }
       const std::vector<double> values(numbers->begin(), numbers->end());
-      patch.rewire(id, static_cast<int>(i), patch.add_constant(graph.value(parameter).name, DType::i32, graph.value(parameter).shape, values));
+      patch.rewire(
+          id, static_cast<int>(i),
+          patch.add_constant(graph.value(parameter).name, DType::i32, graph.value(parameter).shape, values));
     }
     if (result.value == none_id) continue;
     result.nodes = {id};
-    result.message = fmt::format("{} with an int64 parameter \"{}\": the accelerator reads int32 ones only", node.op, graph.value(result.value).name);
-    result.at_source = "Convert with a current litert-torch, which writes int32; `F.pad` widths as Python integers, not as int64 tensors.";
-    if (result.state == DetectResult::State::matched) result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.message = fmt::format("{} with an int64 parameter \"{}\": the accelerator reads int32 ones only",
+                                 node.op, graph.value(result.value).name);
+    result.at_source =
+        "Convert with a current litert-torch, which writes int32; `F.pad` widths as Python integers, not as "
+        "int64 tensors.";
+    if (result.state == DetectResult::State::matched)
+      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }
   return results;

@@ -1,4 +1,5 @@
-// TRANSPOSE_CONV with padding SAME: the delegate crops as if the input were the output of a forward convolution.
+// TRANSPOSE_CONV with padding SAME: the delegate crops as if the input were the output of a forward
+// convolution.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,11 +30,14 @@ std::vector<DetectResult> LRT008(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (node.op != "TRANSPOSE_CONV" || node.attrs.text("padding", "SAME") != "SAME" || node.inputs.size() < 3) continue;
+    if (node.op != "TRANSPOSE_CONV" || node.attrs.text("padding", "SAME") != "SAME" || node.inputs.size() < 3)
+      continue;
     const Value& weights = graph.value(node.inputs[1]);
     const Value& input = graph.value(node.inputs[2]);
     const Value& output = graph.value(node.outputs[0]);
-    if (weights.rank() != 4 || input.rank() != 4 || output.rank() != 4 || !is_static(input) || !is_static(output)) continue;
+    if (weights.rank() != 4 || input.rank() != 4 || output.rank() != 4 || !is_static(input) ||
+        !is_static(output))
+      continue;
     const Axis h{input.shape[1], weights.shape[1], node.attrs.integer("stride_h", 1), output.shape[1]};
     const Axis w{input.shape[2], weights.shape[2], node.attrs.integer("stride_w", 1), output.shape[2]};
     if (h.stride < 1 || w.stride < 1) continue;
@@ -43,14 +47,20 @@ std::vector<DetectResult> LRT008(const DetectContext& context) {
     result.value = node.outputs[0];
     const bool in_w = w.right_crop() != w.delegate_crop();
     const Axis& axis = in_w ? w : h;
-    result.message = fmt::format("TRANSPOSE_CONV with padding SAME, kernel {}, stride {}, input {}: the accelerator crops {} instead of {} in front, the result is shifted by {} along {}",
-                                 axis.kernel, axis.stride, axis.input, axis.delegate_crop(), axis.right_crop(),
-                                 axis.delegate_crop() - axis.right_crop(), in_w ? "width (time)" : "height");
-    result.at_source = fmt::format("Make the input length a multiple of the stride ({}), or use `padding=0` in ConvTranspose and cut `[{}:{}]` from its result.",
-                                   axis.stride, axis.right_crop(), axis.right_crop() + axis.output);
+    result.message = fmt::format(
+        "TRANSPOSE_CONV with padding SAME, kernel {}, stride {}, input {}: the accelerator crops {} instead "
+        "of {} in front, the result is shifted by {} along {}",
+        axis.kernel, axis.stride, axis.input, axis.delegate_crop(), axis.right_crop(),
+        axis.delegate_crop() - axis.right_crop(), in_w ? "width (time)" : "height");
+    result.at_source = fmt::format(
+        "Make the input length a multiple of the stride ({}), or use `padding=0` in ConvTranspose and cut "
+        "`[{}:{}]` from its result.",
+        axis.stride, axis.right_crop(), axis.right_crop() + axis.output);
     if (output.shape[1] > h.full() || output.shape[2] > w.full()) {
       result.state = DetectResult::State::declined;
-      result.reason = "the output is longer than (input - 1) * stride + kernel, so it cannot be cut from the unpadded result";
+      result.reason =
+          "the output is longer than (input - 1) * stride + kernel, so it cannot be cut from the unpadded "
+          "result";
       results.push_back(std::move(result));
       continue;
     }
@@ -65,7 +75,8 @@ std::vector<DetectResult> LRT008(const DetectContext& context) {
     valid.attrs.set("padding", EnumValue{1, "VALID"});
     valid.version = node.version;
     patch.remove(id);
-    ops.slice(whole, std::vector<std::int64_t>{0, h.right_crop(), w.right_crop(), 0}, output.shape, node.outputs[0]);
+    ops.slice(whole, std::vector<std::int64_t>{0, h.right_crop(), w.right_crop(), 0}, output.shape,
+              node.outputs[0]);
     result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }

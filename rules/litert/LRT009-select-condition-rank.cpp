@@ -1,5 +1,6 @@
-// SELECT_V2 whose condition has a lower rank than its output: the delegate lays the condition out by its own rank, so its
-// leading axis becomes a batch that the output does not have (the kernel cannot be built), or another one (wrong result).
+// SELECT_V2 whose condition has a lower rank than its output: the delegate lays the condition out by its own
+// rank, so its leading axis becomes a batch that the output does not have (the kernel cannot be built), or
+// another one (wrong result).
 #include <fmt/format.h>
 
 #include "lib/rule/detector.h"
@@ -26,12 +27,17 @@ std::vector<DetectResult> LRT009(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.value = node.inputs[0];
-    result.message = fmt::format("SELECT_V2 to [{}] with a condition of [{}]: the accelerator takes its leading axis ({}) for the batch; {}", shape_text(output.shape),
-                                 shape_text(condition.shape), condition.shape[0],
-                                 output.shape[0] == 1 ? "the kernel cannot be built, with or without CPU fallback" : "the result is wrong");
-    result.at_source = fmt::format("Give the mask all axes: `mask.view({})` before torch.where or masked_fill.", shape_text(aligned));
+    result.message = fmt::format(
+        "SELECT_V2 to [{}] with a condition of [{}]: the accelerator takes its leading axis ({}) for the "
+        "batch; {}",
+        shape_text(output.shape), shape_text(condition.shape), condition.shape[0],
+        output.shape[0] == 1 ? "the kernel cannot be built, with or without CPU fallback"
+                             : "the result is wrong");
+    result.at_source = fmt::format(
+        "Give the mask all axes: `mask.view({})` before torch.where or masked_fill.", shape_text(aligned));
     // move() gives the value itself when no operator is needed for the view: then only its shape is missing.
-    patch.rewire(id, 0, moved == node.inputs[0] || moved == none_id ? ops.reshape(node.inputs[0], aligned) : moved);
+    patch.rewire(id, 0,
+                 moved == node.inputs[0] || moved == none_id ? ops.reshape(node.inputs[0], aligned) : moved);
     result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }

@@ -12,10 +12,13 @@ bool is_taken(const Value& branch, const Value& output) {
   return branch.shape == output.shape || branch.rank() == 0 || (branch.rank() == 1 && branch.shape[0] == 1);
 }
 
-/// The branch as one element of rank 1, or repeated to the output's shape; none_id when neither can be written.
+/// The branch as one element of rank 1, or repeated to the output's shape; none_id when neither can be
+/// written.
 ValueId taken_form(TfliteBuilder& ops, ValueId branch, const Shape& out) {
   const Shape from = ops.shape(branch);
-  if (element_count(from) == 1) return ops.patch().value(branch).is_constant() ? ops.move(branch, StridedView::whole(from), {1}) : ops.reshape(branch, {1});
+  if (element_count(from) == 1)
+    return ops.patch().value(branch).is_constant() ? ops.move(branch, StridedView::whole(from), {1})
+                                                   : ops.reshape(branch, {1});
   Shape aligned(out.size() - from.size(), 1);
   aligned.insert(aligned.end(), from.begin(), from.end());
   std::vector<std::int64_t> times(out.size());
@@ -38,7 +41,8 @@ std::vector<DetectResult> LRT010(const DetectContext& context) {
     if (node.op != "SELECT_V2" || node.inputs.size() != 3) continue;
     const Value& output = graph.value(node.outputs[0]);
     if (!is_static(output) || output.rank() > 4) continue;
-    if (is_taken(graph.value(node.inputs[1]), output) && is_taken(graph.value(node.inputs[2]), output)) continue;
+    if (is_taken(graph.value(node.inputs[1]), output) && is_taken(graph.value(node.inputs[2]), output))
+      continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
@@ -49,17 +53,25 @@ std::vector<DetectResult> LRT010(const DetectContext& context) {
       const ValueId branch = node.inputs[static_cast<std::size_t>(operand)];
       const Value& value = graph.value(branch);
       if (is_taken(value, output)) continue;
-      result.message = fmt::format("SELECT_V2 to [{}] with a branch of [{}]: a branch must have the output's shape or be one element", shape_text(output.shape), shape_text(value.shape));
+      result.message = fmt::format(
+          "SELECT_V2 to [{}] with a branch of [{}]: a branch must have the output's shape or be one element",
+          shape_text(output.shape), shape_text(value.shape));
       const ValueId taken = is_static(value) ? taken_form(ops, branch, output.shape) : none_id;
-      if (taken == none_id) written = false;
-      else patch.rewire(id, operand, taken);
+      if (taken == none_id)
+        written = false;
+      else
+        patch.rewire(id, operand, taken);
     }
-    result.at_source = "Expand the value where it is made (`torch.cat` of itself, or `x + zeros`), or write `x * (1 - m) + v * m` when both x and v are always finite.";
+    result.at_source =
+        "Expand the value where it is made (`torch.cat` of itself, or `x + zeros`), or write `x * (1 - m) + "
+        "v * m` when both x and v are always finite.";
     if (written) {
       result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     } else {
       result.state = DetectResult::State::declined;
-      result.reason = "the branch has a dynamic shape, or is a constant that cannot be repeated (per-channel quantized, sparse)";
+      result.reason =
+          "the branch has a dynamic shape, or is a constant that cannot be repeated (per-channel quantized, "
+          "sparse)";
     }
     results.push_back(std::move(result));
   }

@@ -1,5 +1,5 @@
-// A graph output whose only reader is an elementwise operator: up to 2.1.5 the accelerator links the two and returns an
-// operand in place of the output.
+// A graph output whose only reader is an elementwise operator: up to 2.1.5 the accelerator links the two and
+// returns an operand in place of the output.
 #include <fmt/format.h>
 
 #include <set>
@@ -27,15 +27,25 @@ std::vector<DetectResult> LRT014(const DetectContext& context) {
       if (other != output && graph.value(other).name == name) {
         result.state = DetectResult::State::declined;
         result.likelihood = Likelihood::possible;
-        result.reason = fmt::format("two outputs are named \"{}\": the runtime finds outputs by name, so which of them a program gets is not defined; give them names of their own first", name);
+        result.reason = fmt::format(
+            "two outputs are named \"{}\": the runtime finds outputs by name, so which of them a program "
+            "gets is not defined; give them names of their own first",
+            name);
       }
     const Node& producer = graph.node(hazard->producer);
     const Node& reader = graph.node(hazard->reader);
-    result.message = fmt::format("output \"{}\" is also read by {}: the accelerator returns an operand of {} in its place, what is computed from it is right",
-                                 name, reader.op, producer.op);
-    result.at_source = fmt::format("Return a copy: `return {0}.reshape({0}.shape) ...`, or read the state from the copy and keep `{0}` inside.", "s");
+    result.message = fmt::format(
+        "output \"{}\" is also read by {}: the accelerator returns an operand of {} in its place, what is "
+        "computed from it is right",
+        name, reader.op, producer.op);
+    result.at_source = fmt::format(
+        "Return a copy: `return {0}.reshape({0}.shape) ...`, or read the state from the copy and keep `{0}` "
+        "inside.",
+        "s");
     if (result.state == DetectResult::State::matched)
-      result.fixes.push_back({output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"), Exactness::exact, false, ""});
+      result.fixes.push_back(
+          {output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"),
+           Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }
   return results;

@@ -8,8 +8,12 @@ std::vector<DetectResult> LRT018(const DetectContext& context) {
   DetectResult result;
   result.state = DetectResult::State::advice;
   result.nodes = {context.graph.order.back()};
-  result.message = "the output is wrong: say how (--symptom zeros, nan, degrades, first-token-right or state) and give inputs (--inputs x.npz)";
-  result.reason = "all rules for silent faults were run; `modeldoctor fp16 MODEL --inputs x.npz` tells whether a value passes the fp16 range, and where first";
+  result.message =
+      "the output is wrong: say how (--symptom zeros, nan, degrades, first-token-right or state) and give "
+      "inputs (--inputs x.npz)";
+  result.reason =
+      "all rules for silent faults were run; `modeldoctor fp16 MODEL --inputs x.npz` tells whether a value "
+      "passes the fp16 range, and where first";
   return {result};
 }
 

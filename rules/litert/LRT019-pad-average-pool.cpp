@@ -1,4 +1,5 @@
-// Zero padding counted by an average pool (count_include_pad): the accelerator divides by the number of real elements.
+// Zero padding counted by an average pool (count_include_pad): the accelerator divides by the number of real
+// elements.
 #include <fmt/format.h>
 
 #include "lib/rule/padded_pool.h"
@@ -12,11 +13,16 @@ std::vector<DetectResult> LRT019(const DetectContext& context) {
     DetectResult result;
     result.nodes = {site.pool, site.pad};
     result.value = pool.outputs[0];
-    result.message = fmt::format("the padding in front of this {}x{} average pool is not counted: values at the border come out too large (a corner by up to {:.2g} times)",
-                                 pool.attrs.integer("filter_height"), pool.attrs.integer("filter_width"),
-                                 static_cast<double>(pool.attrs.integer("filter_height") * pool.attrs.integer("filter_width")));
-    result.at_source = "Use `nn.AvgPool2d(..., count_include_pad=False)` when the border may change, or a depthwise convolution with constant weights 1/(kh*kw).";
-    result.fixes.push_back({keep_padding_patch(context.graph, context.graph_index, site), Exactness::exact, false, ""});
+    result.message = fmt::format(
+        "the padding in front of this {}x{} average pool is not counted: values at the border come out too "
+        "large (a corner by up to {:.2g} times)",
+        pool.attrs.integer("filter_height"), pool.attrs.integer("filter_width"),
+        static_cast<double>(pool.attrs.integer("filter_height") * pool.attrs.integer("filter_width")));
+    result.at_source =
+        "Use `nn.AvgPool2d(..., count_include_pad=False)` when the border may change, or a depthwise "
+        "convolution with constant weights 1/(kh*kw).";
+    result.fixes.push_back(
+        {keep_padding_patch(context.graph, context.graph_index, site), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }
   return results;

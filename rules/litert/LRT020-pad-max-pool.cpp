@@ -1,5 +1,5 @@
-// Zero padding in front of a max pool: the accelerator pads with minus infinity instead, so a window of negative values at
-// the border gives its own maximum where the model says 0.
+// Zero padding in front of a max pool: the accelerator pads with minus infinity instead, so a window of
+// negative values at the border gives its own maximum where the model says 0.
 #include <fmt/format.h>
 
 #include "lib/rule/padded_pool.h"
@@ -23,9 +23,15 @@ std::vector<DetectResult> LRT020(const DetectContext& context) {
     DetectResult result;
     result.nodes = {site.pool, site.pad};
     result.value = graph.node(site.pool).outputs[0];
-    result.message = fmt::format("the {} in front of this max pool is ignored: at the border, windows whose values are all below {} come out wrong", value, value);
-    result.at_source = "Put a ReLU before the padding, or use `nn.MaxPool2d(..., padding=p)`, whose padding is minus infinity.";
-    result.fixes.push_back({keep_padding_patch(graph, context.graph_index, site), Exactness::exact, false, ""});
+    result.message = fmt::format(
+        "the {} in front of this max pool is ignored: at the border, windows whose values are all below {} "
+        "come out wrong",
+        value, value);
+    result.at_source =
+        "Put a ReLU before the padding, or use `nn.MaxPool2d(..., padding=p)`, whose padding is minus "
+        "infinity.";
+    result.fixes.push_back(
+        {keep_padding_patch(graph, context.graph_index, site), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }
   return results;

@@ -1,5 +1,5 @@
-// A graph output that disappears in a fusion on every measured version: a constant factor merged into weights, or a sum
-// read by a reduction.
+// A graph output that disappears in a fusion on every measured version: a constant factor merged into
+// weights, or a sum read by a reduction.
 #include <fmt/format.h>
 
 #include <set>
@@ -21,11 +21,15 @@ std::vector<DetectResult> LRT021(const DetectContext& context) {
     result.nodes = {hazard->producer, hazard->reader};
     result.value = output;
     const bool merged = hazard->kind == OutputHazard::Kind::merged_scale;
-    result.message = fmt::format("output \"{}\" of {} is also read by {}: {}", graph.value(output).name, graph.node(hazard->producer).op,
-                                 graph.node(hazard->reader).op,
-                                 merged ? "the accelerator merges the two and returns memory that nobody wrote (1e13, 1e37, or old values)"
-                                        : "the accelerator adds inside the reduction and returns an operand in place of the sum");
-    result.fixes.push_back({output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"), Exactness::exact, false, ""});
+    result.message = fmt::format(
+        "output \"{}\" of {} is also read by {}: {}", graph.value(output).name,
+        graph.node(hazard->producer).op, graph.node(hazard->reader).op,
+        merged ? "the accelerator merges the two and returns memory that nobody wrote (1e13, 1e37, or old "
+                 "values)"
+               : "the accelerator adds inside the reduction and returns an operand in place of the sum");
+    result.fixes.push_back(
+        {output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"),
+         Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }
   return results;

@@ -1,5 +1,5 @@
-// ADD read by REDUCE_MAX or REDUCE_MIN alone: the accelerator adds inside the reduction, but starts it from an operand of
-// the ADD, not from the sum. Wrong wherever that operand is beyond every sum.
+// ADD read by REDUCE_MAX or REDUCE_MIN alone: the accelerator adds inside the reduction, but starts it from
+// an operand of the ADD, not from the sum. Wrong wherever that operand is beyond every sum.
 #include <fmt/format.h>
 
 #include "lib/rule/detector.h"
@@ -17,9 +17,13 @@ std::vector<DetectResult> LRT022(const DetectContext& context) {
     const ValueId sum = reduce.inputs[0];
     const Node* add = producer_of(graph, sum);
     if (!add || !is_private(graph, sum) || !is_float_value(graph, sum)) continue;
-    if ((add->op != "ADD" && add->op != "ADD_N") || add->inputs.size() != 2 || fused_activation(*add) != "NONE") continue;
+    if ((add->op != "ADD" && add->op != "ADD_N") || add->inputs.size() != 2 ||
+        fused_activation(*add) != "NONE")
+      continue;
     const ValueId a = add->inputs[0], b = add->inputs[1];
-    if (a == b || !is_runtime_operand(graph, a) || !is_runtime_operand(graph, b) || graph.value(a).shape != graph.value(b).shape) continue;
+    if (a == b || !is_runtime_operand(graph, a) || !is_runtime_operand(graph, b) ||
+        graph.value(a).shape != graph.value(b).shape)
+      continue;
     PatchBuilder patch(graph, context.graph_index, "MUL by 1.0 between the sum and the reduction");
     TfliteBuilder ops(patch);
     const double one = 1;
@@ -27,8 +31,10 @@ std::vector<DetectResult> LRT022(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id, graph.producer(sum)};
     result.value = reduce.outputs[0];
-    result.message = fmt::format("{} of a sum: the accelerator starts from \"{}\" alone, the result is wrong where that is beyond every sum",
-                                 reduce.op, graph.value(a).name);
+    result.message = fmt::format(
+        "{} of a sum: the accelerator starts from \"{}\" alone, the result is wrong where that is beyond "
+        "every sum",
+        reduce.op, graph.value(a).name);
     result.at_source = "Multiply the sum by 1.0 (as a buffer, so that nothing folds it) before amax or amin.";
     result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     results.push_back(std::move(result));

@@ -1,6 +1,6 @@
-// BATCH_MATMUL whose operands have different numbers of matrices: the accelerator does not broadcast the smaller one.
-// Right are: equal counts, a single transposed right operand (adj_y) that is not a rank-2 constant, and a rank-2 constant
-// without adj_y (it becomes a matrix product with weights).
+// BATCH_MATMUL whose operands have different numbers of matrices: the accelerator does not broadcast the
+// smaller one. Right are: equal counts, a single transposed right operand (adj_y) that is not a rank-2
+// constant, and a rank-2 constant without adj_y (it becomes a matrix product with weights).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,10 +96,13 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (node.op != "BATCH_MATMUL" || node.inputs.size() != 2 || !is_float_value(graph, node.outputs[0])) continue;
+    if (node.op != "BATCH_MATMUL" || node.inputs.size() != 2 || !is_float_value(graph, node.outputs[0]))
+      continue;
     const Value& left = graph.value(node.inputs[0]);
     const Value& right = graph.value(node.inputs[1]);
-    if (!is_static(left) || !is_static(right) || left.rank() < 2 || right.rank() < 2 || left.rank() > 4 || right.rank() > 4) continue;
+    if (!is_static(left) || !is_static(right) || left.rank() < 2 || right.rank() < 2 || left.rank() > 4 ||
+        right.rank() > 4)
+      continue;
     if (is_constant_operand(graph, node.inputs[0])) continue;  // refused, another rule's
     const bool adj_x = node.attrs.flag("adj_x"), adj_y = node.attrs.flag("adj_y");
     const bool rank_2_weights = right.rank() == 2 && is_constant_operand(graph, node.inputs[1]);
@@ -110,10 +113,16 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = transposed_weights
-                         ? std::string("BATCH_MATMUL with a rank-2 constant and adj_y: the accelerator uses the constant untransposed, every value is wrong")
-                         : fmt::format("BATCH_MATMUL of {} and {} matrices ([{}] and [{}]): the accelerator does not repeat the smaller operand, all but the first of them come out wrong",
-                                       a, b, shape_text(left.shape), shape_text(right.shape));
-    result.at_source = "Use torch.nn.functional.linear for one shared matrix, or repeat the smaller operand (torch.cat of itself) before the product.";
+                         ? std::string(
+                               "BATCH_MATMUL with a rank-2 constant and adj_y: the accelerator uses the "
+                               "constant untransposed, every value is wrong")
+                         : fmt::format(
+                               "BATCH_MATMUL of {} and {} matrices ([{}] and [{}]): the accelerator does not "
+                               "repeat the smaller operand, all but the first of them come out wrong",
+                               a, b, shape_text(left.shape), shape_text(right.shape));
+    result.at_source =
+        "Use torch.nn.functional.linear for one shared matrix, or repeat the smaller operand (torch.cat of "
+        "itself) before the product.";
     const auto offer = [&](Patch patch, Exactness exactness) {
       if (!patch.empty()) result.fixes.push_back({std::move(patch), exactness, false, ""});
     };
@@ -122,7 +131,9 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
     if (!transposed_weights) offer(repeat_operand(context, id, a < b ? 0 : 1), Exactness::exact);
     if (result.fixes.empty()) {
       result.state = DetectResult::State::declined;
-      result.reason = "the operand that must be repeated is a quantized or sparse constant, or its matrices cannot be folded";
+      result.reason =
+          "the operand that must be repeated is a quantized or sparse constant, or its matrices cannot be "
+          "folded";
     }
     results.push_back(std::move(result));
   }

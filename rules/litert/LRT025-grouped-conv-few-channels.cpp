@@ -1,5 +1,6 @@
-// CONV_2D with groups (the weights see fewer channels than the input has): right on the accelerator only when both the input
-// and the output channels of a group are multiples of 4; otherwise wrong, or the process dies while it compiles.
+// CONV_2D with groups (the weights see fewer channels than the input has): right on the accelerator only when
+// both the input and the output channels of a group are multiples of 4; otherwise wrong, or the process dies
+// while it compiles.
 #include <fmt/format.h>
 
 #include "lib/graph/encode.h"
@@ -17,8 +18,10 @@ ValueId rows_of(PatchBuilder& patch, const Value& from, std::int64_t begin, std:
   Shape shape = from.shape;
   const std::size_t row = from.constant->bytes.size() / static_cast<std::size_t>(shape[0]);
   shape[0] = count;
-  const auto first = from.constant->bytes.begin() + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(begin));
-  std::vector<std::uint8_t> bytes(first, first + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(count)));
+  const auto first =
+      from.constant->bytes.begin() + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(begin));
+  std::vector<std::uint8_t> bytes(first,
+                                  first + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(count)));
   std::optional<Quantization> quantization = from.quantization;
   if (quantization && quantization->scale.size() > 1) {
     const auto cut = [&](auto& list) {
@@ -31,29 +34,38 @@ ValueId rows_of(PatchBuilder& patch, const Value& from, std::int64_t begin, std:
     cut(quantization->min);
     cut(quantization->max);
   }
-  return patch.add_constant(from.name, from.dtype, std::move(shape), std::move(bytes), std::move(quantization));
+  return patch.add_constant(from.name, from.dtype, std::move(shape), std::move(bytes),
+                            std::move(quantization));
 }
 
 bool can_be_cut(const Value& value) {
-  if (!value.is_constant() || value.sparsity || value.shape.empty() || bit_width(value.dtype) < 8) return false;
+  if (!value.is_constant() || value.sparsity || value.shape.empty() || bit_width(value.dtype) < 8)
+    return false;
   const auto count = element_count(value.shape);
-  if (!count || *count == 0 || value.constant->bytes.size() != storage_bytes(value.dtype, *count)) return false;
+  if (!count || *count == 0 || value.constant->bytes.size() != storage_bytes(value.dtype, *count))
+    return false;
   return !value.quantization || value.quantization->scale.size() <= 1 ||
-         (value.quantization->axis == 0 && static_cast<std::int64_t>(value.quantization->scale.size()) == value.shape[0]);
+         (value.quantization->axis == 0 &&
+          static_cast<std::int64_t>(value.quantization->scale.size()) == value.shape[0]);
 }
 
 Patch one_conv_a_group(const DetectContext& context, NodeId id, std::int64_t groups) {
   const Node& node = context.graph.node(id);
-  PatchBuilder patch(context.graph, context.graph_index, fmt::format("one CONV_2D for each of the {} groups", groups));
+  PatchBuilder patch(context.graph, context.graph_index,
+                     fmt::format("one CONV_2D for each of the {} groups", groups));
   TfliteBuilder ops(patch);
   const Shape in = ops.shape(node.inputs[0]), out = ops.shape(node.outputs[0]);
   const std::int64_t in_width = in[3] / groups, out_width = out[3] / groups;
   std::vector<ValueId> parts;
   for (std::int64_t g = 0; g < groups; ++g) {
-    const ValueId x = ops.slice(node.inputs[0], std::vector<std::int64_t>{0, 0, 0, g * in_width}, Shape{in[0], in[1], in[2], in_width});
-    std::vector<ValueId> inputs = {x, rows_of(patch, context.graph.value(node.inputs[1]), g * out_width, out_width)};
+    const ValueId x = ops.slice(node.inputs[0], std::vector<std::int64_t>{0, 0, 0, g * in_width},
+                                Shape{in[0], in[1], in[2], in_width});
+    std::vector<ValueId> inputs = {
+        x, rows_of(patch, context.graph.value(node.inputs[1]), g * out_width, out_width)};
     if (node.inputs.size() > 2)
-      inputs.push_back(node.inputs[2] < 0 ? none_id : rows_of(patch, context.graph.value(node.inputs[2]), g * out_width, out_width));
+      inputs.push_back(node.inputs[2] < 0
+                           ? none_id
+                           : rows_of(patch, context.graph.value(node.inputs[2]), g * out_width, out_width));
     parts.push_back(ops.value_like(node.outputs[0], Shape{out[0], out[1], out[2], out_width}));
     ops.copy_node(node, std::move(inputs), {parts.back()});
     patch.patch().new_nodes.back().version = node.version;
@@ -73,11 +85,14 @@ Patch as_depthwise(const DetectContext& context, NodeId id) {
   const std::int64_t channels = weights.shape[0], area = weights.shape[1] * weights.shape[2];
   std::vector<double> turned(numbers->size());
   for (std::int64_t o = 0; o < channels; ++o)
-    for (std::int64_t p = 0; p < area; ++p) turned[static_cast<std::size_t>(p * channels + o)] = (*numbers)[static_cast<std::size_t>(o * area + p)];
+    for (std::int64_t p = 0; p < area; ++p)
+      turned[static_cast<std::size_t>(p * channels + o)] = (*numbers)[static_cast<std::size_t>(o * area + p)];
   std::vector<ValueId> inputs = node.inputs;
-  inputs[1] = patch.add_constant(weights.name, weights.dtype, {1, weights.shape[1], weights.shape[2], channels}, turned);
+  inputs[1] = patch.add_constant(weights.name, weights.dtype,
+                                 {1, weights.shape[1], weights.shape[2], channels}, turned);
   Attributes attrs;
-  for (const char* key : {"padding", "stride_w", "stride_h", "dilation_w_factor", "dilation_h_factor", "fused_activation_function"})
+  for (const char* key : {"padding", "stride_w", "stride_h", "dilation_w_factor", "dilation_h_factor",
+                          "fused_activation_function"})
     if (const AttrValue* value = node.attrs.find(key)) attrs.set(key, *value);
   attrs.set("depth_multiplier", channels / context.graph.value(node.inputs[0]).shape[3]);
   patch.add_node("DEPTHWISE_CONV_2D", std::move(inputs), node.outputs, std::move(attrs));
@@ -95,7 +110,9 @@ std::vector<DetectResult> LRT025(const DetectContext& context) {
     if (node.op != "CONV_2D" || node.inputs.size() < 2 || !is_float_value(graph, node.outputs[0])) continue;
     const Value& input = graph.value(node.inputs[0]);
     const Value& weights = graph.value(node.inputs[1]);
-    if (input.rank() != 4 || weights.rank() != 4 || !is_static(input) || !is_static(weights) || weights.shape[3] <= 0) continue;
+    if (input.rank() != 4 || weights.rank() != 4 || !is_static(input) || !is_static(weights) ||
+        weights.shape[3] <= 0)
+      continue;
     const std::int64_t groups = input.shape[3] / weights.shape[3];
     if (groups < 2 || input.shape[3] % weights.shape[3] != 0 || weights.shape[0] % groups != 0) continue;
     const std::int64_t in_width = weights.shape[3], out_width = weights.shape[0] / groups;
@@ -104,18 +121,27 @@ std::vector<DetectResult> LRT025(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     const bool dies = in_width > 4 && in_width % 4 != 0;
-    result.message = fmt::format("CONV_2D with {} groups of {} input and {} output channels: the accelerator is right only for multiples of 4 of both; here {}",
-                                 groups, in_width, out_width, dies ? "the process dies while it compiles the model" : "the output is wrong");
-    result.at_source = fmt::format("Use groups whose channels are multiples of 4, groups=1, or one convolution a group (`torch.cat([conv(x[:, i:i + {}]) ...], 1)`).", in_width);
+    result.message = fmt::format(
+        "CONV_2D with {} groups of {} input and {} output channels: the accelerator is right only for "
+        "multiples of 4 of both; here {}",
+        groups, in_width, out_width,
+        dies ? "the process dies while it compiles the model" : "the output is wrong");
+    result.at_source = fmt::format(
+        "Use groups whose channels are multiples of 4, groups=1, or one convolution a group "
+        "(`torch.cat([conv(x[:, i:i + {}]) ...], 1)`).",
+        in_width);
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2] >= 0;
     if (in_width == 1 && (graph.value(node.inputs[1]).is_constant()))
-      if (Patch patch = as_depthwise(context, id); !patch.empty()) result.fixes.push_back({std::move(patch), Exactness::rounding, false, ""});
-    if (groups <= most_groups && can_be_cut(weights) && (!has_bias || can_be_cut(graph.value(node.inputs[2]))))
+      if (Patch patch = as_depthwise(context, id); !patch.empty())
+        result.fixes.push_back({std::move(patch), Exactness::rounding, false, ""});
+    if (groups <= most_groups && can_be_cut(weights) &&
+        (!has_bias || can_be_cut(graph.value(node.inputs[2]))))
       result.fixes.push_back({one_conv_a_group(context, id, groups), Exactness::rounding, false, ""});
     if (result.fixes.empty()) {
       result.state = DetectResult::State::declined;
-      result.reason = groups > most_groups ? fmt::format("{} groups would become as many operators", groups)
-                                           : std::string("the weights are not a plain constant that can be cut into groups");
+      result.reason = groups > most_groups
+                          ? fmt::format("{} groups would become as many operators", groups)
+                          : std::string("the weights are not a plain constant that can be cut into groups");
     }
     results.push_back(std::move(result));
   }

@@ -1,5 +1,5 @@
-// PAD and PADV2 that pad the batch axis, or pad a rank-3 value whose leading axis is not 1: the accelerator's padding kernel
-// knows one batch only.
+// PAD and PADV2 that pad the batch axis, or pad a rank-3 value whose leading axis is not 1: the accelerator's
+// padding kernel knows one batch only.
 #include <fmt/format.h>
 
 #include "lib/rule/detector.h"
@@ -9,18 +9,21 @@
 namespace md {
 namespace {
 
-ValueId padded(PatchBuilder& patch, TfliteBuilder& ops, const Node& like, ValueId x, const std::vector<std::int64_t>& widths) {
+ValueId padded(PatchBuilder& patch, TfliteBuilder& ops, const Node& like, ValueId x,
+               const std::vector<std::int64_t>& widths) {
   Shape shape = ops.shape(x);
   for (std::size_t i = 0; i < shape.size(); ++i) shape[i] += widths[2 * i] + widths[2 * i + 1];
   const ValueId out = ops.value_like(like.outputs[0], shape);
   std::vector<ValueId> inputs = like.inputs;
   inputs[0] = x;
-  inputs[1] = patch.add_constant("paddings", DType::i32, {static_cast<std::int64_t>(shape.size()), 2}, std::vector<double>(widths.begin(), widths.end()));
+  inputs[1] = patch.add_constant("paddings", DType::i32, {static_cast<std::int64_t>(shape.size()), 2},
+                                 std::vector<double>(widths.begin(), widths.end()));
   ops.copy_node(like, std::move(inputs), {out});
   return out;
 }
 
-/// Rank 3 moves to (1, leading, W, C). Rank 4: everything but the batch first, then the batch as height of (1, B, H*W, C).
+/// Rank 3 moves to (1, leading, W, C). Rank 4: everything but the batch first, then the batch as height of
+/// (1, B, H*W, C).
 Patch pad_at_height(const DetectContext& context, NodeId id, const std::vector<std::int64_t>& widths) {
   const Node& node = context.graph.node(id);
   PatchBuilder patch(context.graph, context.graph_index, "pad with the leading axis as height");
@@ -57,19 +60,30 @@ std::vector<DetectResult> LRT026(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if ((node.op != "PAD" && node.op != "PADV2") || node.inputs.size() < 2 || !is_runtime_operand(graph, node.inputs[0])) continue;
+    if ((node.op != "PAD" && node.op != "PADV2") || node.inputs.size() < 2 ||
+        !is_runtime_operand(graph, node.inputs[0]))
+      continue;
     const Value& input = graph.value(node.inputs[0]);
     const auto widths = integer_values(graph, node.inputs[1]);
     if (!is_static(input) || !widths || widths->size() != 2 * input.shape.size()) continue;
     const bool batch_padded = (*widths)[0] != 0 || (*widths)[1] != 0;
-    const bool misread = input.rank() == 3 ? input.shape[0] != 1 || batch_padded : input.rank() == 4 && input.shape[0] == 1 && batch_padded;
+    const bool misread = input.rank() == 3 ? input.shape[0] != 1 || batch_padded
+                                           : input.rank() == 4 && input.shape[0] == 1 && batch_padded;
     if (!misread) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
-    result.message = batch_padded ? fmt::format("{} of the batch axis: the added entries are not the padding value on the accelerator", node.op)
-                                  : fmt::format("{} of [{}]: the accelerator takes the leading axis ({}) for the batch and pads wrongly", node.op, shape_text(input.shape), input.shape[0]);
-    result.at_source = "Give the value rank 4 with a leading 1 (`x.unsqueeze(0)`) before F.pad and remove it after, or use torch.cat with zeros.";
+    result.message =
+        batch_padded
+            ? fmt::format(
+                  "{} of the batch axis: the added entries are not the padding value on the accelerator",
+                  node.op)
+            : fmt::format(
+                  "{} of [{}]: the accelerator takes the leading axis ({}) for the batch and pads wrongly",
+                  node.op, shape_text(input.shape), input.shape[0]);
+    result.at_source =
+        "Give the value rank 4 with a leading 1 (`x.unsqueeze(0)`) before F.pad and remove it after, or use "
+        "torch.cat with zeros.";
     result.fixes.push_back({pad_at_height(context, id, *widths), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }

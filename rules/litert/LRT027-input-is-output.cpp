@@ -1,5 +1,5 @@
-// A graph input that is also a graph output: the accelerator binds one buffer to both, the output is zeros and what reads the
-// input sees zeros too.
+// A graph input that is also a graph output: the accelerator binds one buffer to both, the output is zeros
+// and what reads the input sees zeros too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace md {
 std::vector<DetectResult> LRT027(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  if (context.graph_index != 0 || graph.order.empty()) return results;  // bodies of control flow pass values through
+  if (context.graph_index != 0 || graph.order.empty())
+    return results;  // bodies of control flow pass values through
   PatchBuilder patch(graph, context.graph_index, "return a RESHAPE copy of the input");
   TfliteBuilder ops(patch);
   std::vector<ValueId> outputs = graph.outputs;
@@ -28,7 +29,10 @@ std::vector<DetectResult> LRT027(const DetectContext& context) {
   if (result.value == none_id) return results;
   for (const Use& use : graph.uses(result.value)) result.nodes.push_back(use.node);
   patch.patch().graph_outputs = std::move(outputs);
-  result.message = fmt::format("input {} is returned unchanged: the accelerator gives zeros for it, and whatever reads it computes with zeros", names);
+  result.message = fmt::format(
+      "input {} is returned unchanged: the accelerator gives zeros for it, and whatever reads it computes "
+      "with zeros",
+      names);
   result.at_source = "Return `x * 1.0` or `x.reshape(x.shape)` instead of x, or do not return it.";
   result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
   results.push_back(std::move(result));

@@ -15,7 +15,8 @@ constexpr double largest_half = 65504;
 
 /// Operators through which such a constant becomes a value of the graph.
 bool carries(const Node& node) {
-  static constexpr std::array<std::string_view, 7> ops = {"ADD", "SUB", "MUL", "SELECT", "SELECT_V2", "PADV2", "CONCATENATION"};
+  static constexpr std::array<std::string_view, 7> ops = {"ADD",       "SUB",   "MUL",          "SELECT",
+                                                          "SELECT_V2", "PADV2", "CONCATENATION"};
   return std::find(ops.begin(), ops.end(), node.op) != ops.end();
 }
 
@@ -26,7 +27,8 @@ bool ends_in_softmax(const Graph& graph, ValueId value, int depth = 6) {
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     const Node& node = graph.node(use.node);
     if (node.op == "SOFTMAX") return true;
-    const bool passes = node.op == "RESHAPE" || node.op == "TRANSPOSE" || node.op == "ADD" || node.op == "SLICE" || node.op == "REDUCE_MAX" || node.op == "SUB";
+    const bool passes = node.op == "RESHAPE" || node.op == "TRANSPOSE" || node.op == "ADD" ||
+                        node.op == "SLICE" || node.op == "REDUCE_MAX" || node.op == "SUB";
     return passes && ends_in_softmax(graph, node.outputs[0], depth - 1);
   });
 }
@@ -38,7 +40,9 @@ std::vector<DetectResult> LRT028(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (!carries(node) || node.outputs.empty() || !is_float_value(graph, node.outputs[0]) || ends_in_softmax(graph, node.outputs[0])) continue;
+    if (!carries(node) || node.outputs.empty() || !is_float_value(graph, node.outputs[0]) ||
+        ends_in_softmax(graph, node.outputs[0]))
+      continue;
     for (const ValueId operand : node.inputs) {
       if (operand < 0 || !is_constant_operand(graph, operand) || !is_float_value(graph, operand)) continue;
       const auto numbers = real_values(graph, operand);
@@ -52,8 +56,13 @@ std::vector<DetectResult> LRT028(const DetectContext& context) {
       result.likelihood = Likelihood::unlikely;
       result.nodes = {id};
       result.value = operand;
-      result.message = fmt::format("the constant \"{}\" holds {:g}, which is infinity in fp16: what {} makes of it is not finite there", graph.value(operand).name, *worst, node.op);
-      result.reason = "use a value that fp16 holds (-30000 masks as well as -1e9 in front of a softmax), or keep this part in fp32";
+      result.message = fmt::format(
+          "the constant \"{}\" holds {:g}, which is infinity in fp16: what {} makes of it is not finite "
+          "there",
+          graph.value(operand).name, *worst, node.op);
+      result.reason =
+          "use a value that fp16 holds (-30000 masks as well as -1e9 in front of a softmax), or keep this "
+          "part in fp32";
       result.at_source = "Mask with `torch.finfo(torch.float16).min` or -1e4 instead of -1e9.";
       results.push_back(std::move(result));
       break;

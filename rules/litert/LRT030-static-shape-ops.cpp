@@ -14,9 +14,12 @@
 namespace md {
 namespace {
 
-constexpr std::array<std::string_view, 7> operators = {"SHAPE", "RANK", "FILL", "RANGE", "ZEROS_LIKE", "BROADCAST_ARGS", "SPARSE_TO_DENSE"};
+constexpr std::array<std::string_view, 7> operators = {
+    "SHAPE", "RANK", "FILL", "RANGE", "ZEROS_LIKE", "BROADCAST_ARGS", "SPARSE_TO_DENSE"};
 
-bool is_shape_operator(const Node& node) { return std::find(operators.begin(), operators.end(), node.op) != operators.end(); }
+bool is_shape_operator(const Node& node) {
+  return std::find(operators.begin(), operators.end(), node.op) != operators.end();
+}
 
 /// What the node gives, as a constant; nullopt when it depends on run-time values.
 std::optional<Value> known_result(const DetectContext& context, const Node& node) {
@@ -32,19 +35,22 @@ std::optional<Value> known_result(const DetectContext& context, const Node& node
     return from_numbers(std::vector<double>(shape.begin(), shape.end()));
   }
   if (node.op == "RANK") return from_numbers({static_cast<double>(graph.value(node.inputs[0]).rank())});
-  if (node.op == "ZEROS_LIKE" && is_static(out) && !out.quantization) return from_numbers(std::vector<double>(static_cast<std::size_t>(*element_count(out.shape)), 0.0));
+  if (node.op == "ZEROS_LIKE" && is_static(out) && !out.quantization)
+    return from_numbers(std::vector<double>(static_cast<std::size_t>(*element_count(out.shape)), 0.0));
   if (!depends_on_constants_only(graph, node.outputs[0])) return std::nullopt;
   const auto folded = fold_value(context.model, context.graph_index, node.outputs[0]);
   return folded ? std::optional(constant_value(out.name, *folded)) : std::nullopt;
 }
 
-/// A graph output cannot be a bare constant when no operator is left to run: min(relu(x), 0) is 0 for every x.
+/// A graph output cannot be a bare constant when no operator is left to run: min(relu(x), 0) is 0 for every
+/// x.
 Patch zeros_from_input(const DetectContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
   PatchBuilder patch(context.graph, context.graph_index, "MINIMUM(RELU(x), 0)");
   TfliteBuilder ops(patch);
   const double zero = 0;
-  ops.binary("MINIMUM", ops.unary("RELU", node.inputs[0]), ops.floats("zero", {}, {&zero, 1}, context.graph.value(node.outputs[0]).dtype), node.outputs[0]);
+  ops.binary("MINIMUM", ops.unary("RELU", node.inputs[0]),
+             ops.floats("zero", {}, {&zero, 1}, context.graph.value(node.outputs[0]).dtype), node.outputs[0]);
   patch.remove(id);
   return patch.take();
 }
@@ -72,16 +78,20 @@ std::vector<DetectResult> LRT030(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = fmt::format("{}: the accelerator has no kernel for it", node.op);
-    result.at_source = "Use Python numbers instead of tensors for shapes: `x.shape[1]` of a static export is one.";
+    result.at_source =
+        "Use Python numbers instead of tensors for shapes: `x.shape[1]` of a static export is one.";
     const bool is_output = graph.is_output(node.outputs[0]);
     if (is_output && node.op == "ZEROS_LIKE" && is_float_value(graph, node.outputs[0])) {
       result.fixes.push_back({zeros_from_input(context, id), Exactness::exact, false, ""});
     } else if (auto constant = is_output ? std::nullopt : known_result(context, node)) {
       result.message += ", and its result is known";
-      result.fixes.push_back({constant_result(context, id, std::move(*constant)), Exactness::exact, false, ""});
+      result.fixes.push_back(
+          {constant_result(context, id, std::move(*constant)), Exactness::exact, false, ""});
     } else {
       result.state = DetectResult::State::declined;
-      result.reason = is_output ? "it is an output of the model" : "its result depends on shapes or values that are known at run time only; pin the input shapes";
+      result.reason = is_output ? "it is an output of the model"
+                                : "its result depends on shapes or values that are known at run time only; "
+                                  "pin the input shapes";
     }
     results.push_back(std::move(result));
   }

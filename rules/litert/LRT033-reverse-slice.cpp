@@ -14,7 +14,8 @@ std::vector<DetectResult> LRT033(const DetectContext& context) {
     const Node& node = graph.node(id);
     if (node.op != "STRIDED_SLICE" || node.inputs.size() < 4) continue;
     const auto strides = integer_values(graph, node.inputs[3]);
-    if (!strides || std::none_of(strides->begin(), strides->end(), [](std::int64_t s) { return s < 0; })) continue;
+    if (!strides || std::none_of(strides->begin(), strides->end(), [](std::int64_t s) { return s < 0; }))
+      continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
@@ -25,7 +26,9 @@ std::vector<DetectResult> LRT033(const DetectContext& context) {
       result.state = DetectResult::State::declined;
       result.reason = "its shapes or bounds are not known before run time";
     } else {
-      result.fixes.push_back({plain_slice_patch(graph, context.graph_index, id, *slice, "REVERSE_V2, then a forward slice"), Exactness::exact, false, ""});
+      result.fixes.push_back(
+          {plain_slice_patch(graph, context.graph_index, id, *slice, "REVERSE_V2, then a forward slice"),
+           Exactness::exact, false, ""});
     }
     results.push_back(std::move(result));
   }

@@ -51,13 +51,18 @@ std::vector<DetectResult> LRT035(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.value = node.inputs[0];
-    result.message = "BATCH_MATMUL with the constant on the left: the accelerator takes a constant on the right only";
-    result.at_source = "Write `(x.transpose(-1, -2) @ w.t()).transpose(-1, -2)`, with w.t() stored as the buffer.";
+    result.message =
+        "BATCH_MATMUL with the constant on the left: the accelerator takes a constant on the right only";
+    result.at_source =
+        "Write `(x.transpose(-1, -2) @ w.t()).transpose(-1, -2)`, with w.t() stored as the buffer.";
     Patch patch;
-    if (is_static(left) && is_static(right) && left.rank() >= 2 && right.rank() >= 2 && left.rank() <= 4 && right.rank() <= 4) patch = swap_operands(context, id);
+    if (is_static(left) && is_static(right) && left.rank() >= 2 && right.rank() >= 2 && left.rank() <= 4 &&
+        right.rank() <= 4)
+      patch = swap_operands(context, id);
     if (patch.empty()) {
       result.state = DetectResult::State::declined;
-      result.reason = "the constant is quantized per channel, comes out of a DEQUANTIZE, or a shape is not known";
+      result.reason =
+          "the constant is quantized per channel, comes out of a DEQUANTIZE, or a shape is not known";
     } else {
       result.fixes.push_back({std::move(patch), Exactness::rounding, false, ""});
     }

@@ -32,15 +32,25 @@ std::vector<DetectResult> LRT036(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.value = node.inputs[1];
-    result.message = fmt::format("GATHER with indices of shape [{}]{}: the accelerator takes a list of int32 indices only", indices.rank() == 0 ? "" : shape_text(indices.shape), wide ? " and type int64" : "");
-    result.at_source = "Flatten the indices: `torch.index_select(x, dim, idx.flatten().int()).reshape(...)`; for one fixed index, slice: `x[:, i:i + 1]`.";
+    result.message =
+        fmt::format("GATHER with indices of shape [{}]{}: the accelerator takes a list of int32 indices only",
+                    indices.rank() == 0 ? "" : shape_text(indices.shape), wide ? " and type int64" : "");
+    result.at_source =
+        "Flatten the indices: `torch.index_select(x, dim, idx.flatten().int()).reshape(...)`; for one fixed "
+        "index, slice: `x[:, i:i + 1]`.";
     PatchBuilder patch(graph, context.graph_index, "GATHER with a list of indices, then RESHAPE");
     TfliteBuilder ops(patch);
-    const std::int64_t axis = node.attrs.integer("axis") < 0 ? node.attrs.integer("axis") + data.rank() : node.attrs.integer("axis");
-    const ValueId list = node.attrs.integer("batch_dims") == 0 && is_static(data) && is_static(indices) && axis < data.rank() ? as_list(ops, graph, node.inputs[1]) : none_id;
+    const std::int64_t axis = node.attrs.integer("axis") < 0 ? node.attrs.integer("axis") + data.rank()
+                                                             : node.attrs.integer("axis");
+    const ValueId list =
+        node.attrs.integer("batch_dims") == 0 && is_static(data) && is_static(indices) && axis < data.rank()
+            ? as_list(ops, graph, node.inputs[1])
+            : none_id;
     if (list == none_id) {
       result.state = DetectResult::State::declined;
-      result.reason = "batched gathers, dynamic shapes and computed int64 indices have no form that the accelerator takes";
+      result.reason =
+          "batched gathers, dynamic shapes and computed int64 indices have no form that the accelerator "
+          "takes";
     } else {
       const ValueId rows = ops.gather(node.inputs[0], list, static_cast<int>(axis));
       ops.reshape(rows, ops.shape(node.outputs[0]), node.outputs[0]);

@@ -12,17 +12,25 @@ std::vector<DetectResult> LRT037(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (node.op != "GATHER" || node.inputs.size() != 2 || !is_runtime_operand(graph, node.inputs[0])) continue;
+    if (node.op != "GATHER" || node.inputs.size() != 2 || !is_runtime_operand(graph, node.inputs[0]))
+      continue;
     const Value& data = graph.value(node.inputs[0]);
     auto indices = integer_values(graph, node.inputs[1]);
-    if (!indices || graph.value(node.inputs[1]).rank() != 1 || !is_static(data) || data.rank() < 1 || data.rank() > 4) continue;
-    const std::int64_t axis = node.attrs.integer("axis") < 0 ? node.attrs.integer("axis") + data.rank() : node.attrs.integer("axis");
+    if (!indices || graph.value(node.inputs[1]).rank() != 1 || !is_static(data) || data.rank() < 1 ||
+        data.rank() > 4)
+      continue;
+    const std::int64_t axis = node.attrs.integer("axis") < 0 ? node.attrs.integer("axis") + data.rank()
+                                                             : node.attrs.integer("axis");
     if (axis < 0 || axis >= data.rank() || node.attrs.integer("batch_dims") != 0) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.inputs[1];
-    result.message = fmt::format("GATHER with {} constant indices: before 2.3.0 the accelerator cannot build the kernel, with or without CPU fallback", indices->size());
-    result.at_source = "Slice instead of indexing with a list: `x[:, a:b]`, `x[:, ::2]`, `torch.cat` of slices.";
+    result.message = fmt::format(
+        "GATHER with {} constant indices: before 2.3.0 the accelerator cannot build the kernel, with or "
+        "without CPU fallback",
+        indices->size());
+    result.at_source =
+        "Slice instead of indexing with a list: `x[:, a:b]`, `x[:, ::2]`, `torch.cat` of slices.";
     PatchBuilder patch(graph, context.graph_index, "slices joined again");
     TfliteBuilder ops(patch);
     Shape in = data.shape, out = ops.shape(node.outputs[0]);
@@ -32,7 +40,8 @@ std::vector<DetectResult> LRT037(const DetectContext& context) {
     for (std::int64_t& index : *indices)
       if (index < 0) index += in[static_cast<std::size_t>(axis) + missing];
     const ValueId x = missing ? ops.reshape(node.inputs[0], in) : node.inputs[0];
-    const ValueId rows = select_rows(ops, x, static_cast<int>(axis + static_cast<std::int64_t>(missing)), *indices, RowPicker::pieces, missing ? none_id : node.outputs[0]);
+    const ValueId rows = select_rows(ops, x, static_cast<int>(axis + static_cast<std::int64_t>(missing)),
+                                     *indices, RowPicker::pieces, missing ? none_id : node.outputs[0]);
     if (rows == none_id) {
       result.state = DetectResult::State::declined;
       result.reason = "the indices would take more than 64 slices; use runtime 2.3.0 or newer";

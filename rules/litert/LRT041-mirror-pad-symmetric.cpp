@@ -9,7 +9,8 @@ namespace md {
 namespace {
 
 /// `count` entries of an axis from `begin` on, backwards.
-ValueId mirrored_part(PatchBuilder& patch, TfliteBuilder& ops, ValueId x, std::size_t axis, std::int64_t begin, std::int64_t count) {
+ValueId mirrored_part(PatchBuilder& patch, TfliteBuilder& ops, ValueId x, std::size_t axis,
+                      std::int64_t begin, std::int64_t count) {
   std::vector<std::int64_t> from(ops.shape(x).size(), 0);
   Shape size = ops.shape(x);
   from[axis] = begin;
@@ -17,7 +18,8 @@ ValueId mirrored_part(PatchBuilder& patch, TfliteBuilder& ops, ValueId x, std::s
   const ValueId part = ops.slice(x, from, size);
   if (count == 1) return part;
   const ValueId flipped = ops.value_like(part, size);
-  patch.add_node("REVERSE_V2", {part, ops.int32s(std::vector<std::int64_t>{static_cast<std::int64_t>(axis)})}, {flipped});
+  patch.add_node("REVERSE_V2", {part, ops.int32s(std::vector<std::int64_t>{static_cast<std::int64_t>(axis)})},
+                 {flipped});
   return flipped;
 }
 
@@ -35,8 +37,12 @@ std::vector<DetectResult> LRT041(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
-    result.message = symmetric ? "MIRROR_PAD that repeats the border (SYMMETRIC): the accelerator knows REFLECT only" : "MIRROR_PAD of rank 1 or 2: the accelerator mirrors rank 3 and 4 only";
-    result.at_source = "Use mode=\"reflect\" when the border may change, or torch.cat([x[..., :p].flip(-1), x, x[..., -p:].flip(-1)], -1).";
+    result.message =
+        symmetric ? "MIRROR_PAD that repeats the border (SYMMETRIC): the accelerator knows REFLECT only"
+                  : "MIRROR_PAD of rank 1 or 2: the accelerator mirrors rank 3 and 4 only";
+    result.at_source =
+        "Use mode=\"reflect\" when the border may change, or torch.cat([x[..., :p].flip(-1), x, x[..., "
+        "-p:].flip(-1)], -1).";
     const auto widths = integer_values(graph, node.inputs[1]);
     if (!widths || !is_static(input) || widths->size() != 2 * input.shape.size() || input.rank() > 4) {
       result.state = DetectResult::State::declined;
@@ -49,7 +55,8 @@ std::vector<DetectResult> LRT041(const DetectContext& context) {
     const std::int64_t skip = symmetric ? 0 : 1;
     ValueId x = node.inputs[0];
     for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
-      const std::int64_t before = (*widths)[2 * axis], after = (*widths)[2 * axis + 1], size = input.shape[axis];
+      const std::int64_t before = (*widths)[2 * axis], after = (*widths)[2 * axis + 1],
+                         size = input.shape[axis];
       if (before == 0 && after == 0) continue;
       std::vector<ValueId> parts;
       if (before > 0) parts.push_back(mirrored_part(patch, ops, x, axis, skip, before));

@@ -1,5 +1,5 @@
-// "Max version supported": the file asks for a newer operator version than the runtime has. Where nothing in the node needs
-// it (what raised it was rewritten, or a writer was generous), the number is lowered.
+// "Max version supported": the file asks for a newer operator version than the runtime has. Where nothing in
+// the node needs it (what raised it was rewritten, or a writer was generous), the number is lowered.
 #include <fmt/format.h>
 
 #include "lib/edit/builder.h"
@@ -16,12 +16,14 @@ std::vector<DetectResult> LRT043(const DetectContext& context) {
     const int needed = minimal_operator_version(graph, node);
     bool refused = false;
     if (context.target && context.target->has_table())
-      for (const PredictedRecord& record : context.target->predict_node(context.model, context.graph_index, id))
+      for (const PredictedRecord& record :
+           context.target->predict_node(context.model, context.graph_index, id))
         refused = refused || record.text.find("Max version supported") != std::string::npos;
     if (!refused) continue;
     DetectResult result;
     result.nodes = {id};
-    result.message = fmt::format("{} has version {} in the file, the runtime takes less", node.op, node.version);
+    result.message =
+        fmt::format("{} has version {} in the file, the runtime takes less", node.op, node.version);
     if (needed > 0 && needed < node.version) {
       PatchBuilder patch(graph, context.graph_index, fmt::format("version {}", needed));
       NodeChange change;
@@ -31,7 +33,10 @@ std::vector<DetectResult> LRT043(const DetectContext& context) {
       result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     } else {
       result.state = DetectResult::State::declined;
-      result.reason = fmt::format("the node needs version {} (its types, rank or options); use a newer runtime, or mend what raised it first", needed);
+      result.reason = fmt::format(
+          "the node needs version {} (its types, rank or options); use a newer runtime, or mend what raised "
+          "it first",
+          needed);
     }
     result.at_source = "Convert with the release that belongs to the runtime, or run the newer runtime.";
     results.push_back(std::move(result));

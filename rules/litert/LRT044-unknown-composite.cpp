@@ -1,4 +1,5 @@
-// A STABLEHLO_COMPOSITE whose name the accelerator does not know: its decomposition is in the file and can run instead.
+// A STABLEHLO_COMPOSITE whose name the accelerator does not know: its decomposition is in the file and can
+// run instead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +16,15 @@ std::vector<DetectResult> LRT044(const DetectContext& context) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     if (node.op != "STABLEHLO_COMPOSITE") continue;
-    if (context.target && context.target->has_table() && context.target->predict_node(context.model, context.graph_index, id).empty() && !context.log_messages) continue;
+    if (context.target && context.target->has_table() &&
+        context.target->predict_node(context.model, context.graph_index, id).empty() && !context.log_messages)
+      continue;
     DetectResult result;
     result.nodes = {id};
     result.message = fmt::format("the composite \"{}\" is not one that the accelerator knows", node.custom);
-    result.at_source = "Export without the composite (litert-torch marks them by name), or with a converter whose composites the runtime knows.";
+    result.at_source =
+        "Export without the composite (litert-torch marks them by name), or with a converter whose "
+        "composites the runtime knows.";
     const std::int32_t body = node.subgraphs.empty() ? -1 : node.subgraphs.front();
     PatchBuilder patch(graph, context.graph_index, "run the composite's decomposition");
     TfliteBuilder ops(patch);
@@ -32,15 +37,21 @@ std::vector<DetectResult> LRT044(const DetectContext& context) {
       results.push_back(std::move(result));
       continue;
     }
-    for (std::size_t i = 0; i < made->size(); ++i) ops.reshape((*made)[i], ops.shape(node.outputs[i]), node.outputs[i]);
+    for (std::size_t i = 0; i < made->size(); ++i)
+      ops.reshape((*made)[i], ops.shape(node.outputs[i]), node.outputs[i]);
     patch.remove(id);
-    // The RESHAPE is only for results that are passed through; a value that the body makes is written in place.
+    // The RESHAPE is only for results that are passed through; a value that the body makes is written in
+    // place.
     Patch& raw = patch.patch();
     for (std::size_t i = 0; i < made->size(); ++i) {
       const ValueId from = (*made)[i], to = node.outputs[i];
-      const bool once = std::count(made->begin(), made->end(), from) == 1 && is_new_value(from) && !patch.value(from).is_constant();
+      const bool once = std::count(made->begin(), made->end(), from) == 1 && is_new_value(from) &&
+                        !patch.value(from).is_constant();
       if (!once) continue;
-      std::erase_if(raw.new_nodes, [&](const Node& n) { return n.op == "RESHAPE" && n.outputs.size() == 1 && n.outputs[0] == to && !n.inputs.empty() && n.inputs[0] == from; });
+      std::erase_if(raw.new_nodes, [&](const Node& n) {
+        return n.op == "RESHAPE" && n.outputs.size() == 1 && n.outputs[0] == to && !n.inputs.empty() &&
+               n.inputs[0] == from;
+      });
       for (Node& n : raw.new_nodes) {
         std::replace(n.inputs.begin(), n.inputs.end(), from, to);
         std::replace(n.outputs.begin(), n.outputs.end(), from, to);

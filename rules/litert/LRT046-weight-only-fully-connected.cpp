@@ -1,5 +1,6 @@
-// FULLY_CONNECTED whose weights come out of a DEQUANTIZE of int8 (weight-only quantization): the accelerator lays the
-// dequantized rank-2 matrix out as (N,1,1,K) where the operator wants (1,1,N,K), and fails while it builds the kernel.
+// FULLY_CONNECTED whose weights come out of a DEQUANTIZE of int8 (weight-only quantization): the accelerator
+// lays the dequantized rank-2 matrix out as (N,1,1,K) where the operator wants (1,1,N,K), and fails while it
+// builds the kernel.
 #include <fmt/format.h>
 
 #include "lib/rule/detector.h"
@@ -27,7 +28,8 @@ Patch as_convolution(const DetectContext& context, NodeId id) {
   const std::int64_t outputs = stored.shape[0], depth = stored.shape[1];
   const Shape kernel = {outputs, 1, 1, depth};
   stored.shape = kernel;
-  if (stored.quantization && stored.quantization->scale.size() > 1 && stored.quantization->axis != 0) return {};
+  if (stored.quantization && stored.quantization->scale.size() > 1 && stored.quantization->axis != 0)
+    return {};
   patch.patch().new_values.push_back(stored);
   const ValueId constant = new_value(patch.patch().new_values.size() - 1);
   const ValueId weights = ops.value_like(node.inputs[1], kernel);
@@ -39,14 +41,16 @@ Patch as_convolution(const DetectContext& context, NodeId id) {
   const ValueId x = ops.reshape(node.inputs[0], {1, 1, rows, depth});
   const ValueId product = ops.value_like(node.outputs[0], {1, 1, rows, outputs});
   ValueId bias = node.inputs.size() > 2 ? node.inputs[2] : none_id;
-  if (bias == none_id) bias = ops.floats("bias", {outputs}, std::vector<double>(static_cast<std::size_t>(outputs), 0.0));
+  if (bias == none_id)
+    bias = ops.floats("bias", {outputs}, std::vector<double>(static_cast<std::size_t>(outputs), 0.0));
   Attributes attrs;
   attrs.set("padding", EnumValue{1, "VALID"});
   attrs.set("stride_w", std::int64_t{1});
   attrs.set("stride_h", std::int64_t{1});
   attrs.set("dilation_w_factor", std::int64_t{1});
   attrs.set("dilation_h_factor", std::int64_t{1});
-  if (const AttrValue* activation = node.attrs.find("fused_activation_function")) attrs.set("fused_activation_function", *activation);
+  if (const AttrValue* activation = node.attrs.find("fused_activation_function"))
+    attrs.set("fused_activation_function", *activation);
   patch.add_node("CONV_2D", {x, weights, bias}, {product}, std::move(attrs));
   ops.reshape(product, ops.shape(node.outputs[0]), node.outputs[0]);
   patch.remove(id);
@@ -62,13 +66,19 @@ std::vector<DetectResult> LRT046(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (node.op != "FULLY_CONNECTED" || node.inputs.size() < 2 || !is_dequantized_integer(graph, node.inputs[1])) continue;
+    if (node.op != "FULLY_CONNECTED" || node.inputs.size() < 2 ||
+        !is_dequantized_integer(graph, node.inputs[1]))
+      continue;
     DetectResult result;
     result.nodes = {id, graph.producer(node.inputs[1])};
     result.value = node.inputs[1];
     const Shape& weights = graph.value(node.inputs[1]).shape;
-    result.message = fmt::format("FULLY_CONNECTED with weight-only int8 weights [{}]: the accelerator cannot build the kernel, with or without CPU fallback", shape_text(weights));
-    result.at_source = "Quantize dynamically (int8 weights inside FULLY_CONNECTED) or store fp16 weights; both are taken.";
+    result.message = fmt::format(
+        "FULLY_CONNECTED with weight-only int8 weights [{}]: the accelerator cannot build the kernel, with "
+        "or without CPU fallback",
+        shape_text(weights));
+    result.at_source =
+        "Quantize dynamically (int8 weights inside FULLY_CONNECTED) or store fp16 weights; both are taken.";
     Patch patch = is_static(graph.value(node.inputs[0])) ? as_convolution(context, id) : Patch{};
     if (patch.empty()) {
       result.state = DetectResult::State::declined;

@@ -24,24 +24,31 @@ int argument_behind(const Graph& body, ValueId value) {
     const ValueId id = todo.back();
     todo.pop_back();
     if (id < 0 || !seen.insert(id).second) continue;
-    if (id == body.inputs[0]) first = true;
-    else if (id == body.inputs[1]) second = true;
-    else if (const Node* node = producer_of(body, id)) todo.insert(todo.end(), node->inputs.begin(), node->inputs.end());
+    if (id == body.inputs[0])
+      first = true;
+    else if (id == body.inputs[1])
+      second = true;
+    else if (const Node* node = producer_of(body, id))
+      todo.insert(todo.end(), node->inputs.begin(), node->inputs.end());
   }
   return first == second ? (first ? 2 : -1) : first ? 0 : 1;
 }
 
-/// A comparator that orders by its first pair of arguments. What it does to zeros and NaN on the way is not looked at.
+/// A comparator that orders by its first pair of arguments. What it does to zeros and NaN on the way is not
+/// looked at.
 Order order_of(const Graph& body) {
   if (body.inputs.size() < 2 || body.outputs.size() != 1) return Order::unknown;
   const Node* compare = producer_of(body, body.outputs[0]);
   if (!compare || compare->inputs.size() != 2) return Order::unknown;
-  std::string direction(compare->op == "STABLEHLO_COMPARE" ? compare->attrs.text("comparison_direction") : compare->op);
+  std::string direction(compare->op == "STABLEHLO_COMPARE" ? compare->attrs.text("comparison_direction")
+                                                           : compare->op);
   const bool less = direction.find("_LT") != std::string::npos || direction == "LESS";
   const bool greater = direction.find("_GT") != std::string::npos || direction == "GREATER";
   if (less == greater) return Order::unknown;
-  const int left = argument_behind(body, compare->inputs[0]), right = argument_behind(body, compare->inputs[1]);
-  // Canonical zeros and NaN mix constants of the first argument into both sides: the second side still reads the second.
+  const int left = argument_behind(body, compare->inputs[0]),
+            right = argument_behind(body, compare->inputs[1]);
+  // Canonical zeros and NaN mix constants of the first argument into both sides: the second side still reads
+  // the second.
   const bool forward = left == 0 && right >= 1, backward = left >= 1 && right == 0;
   if (forward == backward) return Order::unknown;
   return (less == forward) ? Order::ascending : Order::descending;
@@ -76,7 +83,8 @@ std::int64_t rows_kept(const Graph& graph, ValueId sorted, NodeId& slice) {
 Patch sort_patch(const DetectContext& context, NodeId id, Order order) {
   const Graph& graph = context.graph;
   const Node& node = graph.node(id);
-  PatchBuilder patch(graph, context.graph_index, order == Order::descending ? "TOPK_V2" : "TOPK_V2 of the negated values");
+  PatchBuilder patch(graph, context.graph_index,
+                     order == Order::descending ? "TOPK_V2" : "TOPK_V2 of the negated values");
   TfliteBuilder ops(patch);
   const Shape shape = ops.shape(node.inputs[0]);
   NodeId first_slice = none_id, second_slice = none_id;
@@ -88,12 +96,15 @@ Patch sort_patch(const DetectContext& context, NodeId id, Order order) {
   }
   Shape kept = shape;
   kept.back() = rows;
-  const auto result_of = [&](NodeId slice, ValueId sorted) { return slice == none_id ? sorted : graph.node(slice).outputs[0]; };
+  const auto result_of = [&](NodeId slice, ValueId sorted) {
+    return slice == none_id ? sorted : graph.node(slice).outputs[0];
+  };
   const ValueId values = result_of(first_slice, node.outputs[0]);
   const bool negate = order == Order::ascending;
   const ValueId x = negate ? ops.unary("NEG", node.inputs[0]) : node.inputs[0];
   const ValueId largest = negate ? ops.value_like(x, kept) : values;
-  const ValueId indices = with_indices ? result_of(second_slice, node.outputs[1]) : patch.add_value("indices", DType::i32, kept);
+  const ValueId indices =
+      with_indices ? result_of(second_slice, node.outputs[1]) : patch.add_value("indices", DType::i32, kept);
   const double k = static_cast<double>(rows);
   patch.add_node("TOPK_V2", {x, patch.add_constant("k", DType::i32, {}, {&k, 1})}, {largest, indices});
   if (negate) ops.unary("NEG", largest, values);
@@ -104,22 +115,29 @@ Patch sort_patch(const DetectContext& context, NodeId id, Order order) {
   return patch.take();
 }
 
-/// STABLEHLO_COMPARE as the built-in comparison: comparators stay in the file, and the interpreter loads every graph.
+/// STABLEHLO_COMPARE as the built-in comparison: comparators stay in the file, and the interpreter loads
+/// every graph.
 std::optional<DetectResult> compare_result(const DetectContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
-  static constexpr std::array<std::pair<std::string_view, const char*>, 6> names = {
-      {{"_EQ", "EQUAL"}, {"_NE", "NOT_EQUAL"}, {"_GE", "GREATER_EQUAL"}, {"_GT", "GREATER"}, {"_LE", "LESS_EQUAL"}, {"_LT", "LESS"}}};
+  static constexpr std::array<std::pair<std::string_view, const char*>, 6> names = {{{"_EQ", "EQUAL"},
+                                                                                     {"_NE", "NOT_EQUAL"},
+                                                                                     {"_GE", "GREATER_EQUAL"},
+                                                                                     {"_GT", "GREATER"},
+                                                                                     {"_LE", "LESS_EQUAL"},
+                                                                                     {"_LT", "LESS"}}};
   const std::string_view direction = node.attrs.text("comparison_direction", "_EQ");
   DetectResult result;
   result.nodes = {id};
   result.value = node.outputs[0];
   result.message = "STABLEHLO_COMPARE: no LiteRT runtime has a kernel for it";
-  // A comparator as a whole is one comparison of its first pair: what it does to zeros and NaN on the way goes, so that
-  // nothing is left of it that a delegate could stumble over.
+  // A comparator as a whole is one comparison of its first pair: what it does to zeros and NaN on the way
+  // goes, so that nothing is left of it that a delegate could stumble over.
   const Graph& graph = context.graph;
-  if (const Order order = order_of(graph); order != Order::unknown && graph.outputs[0] == node.outputs[0] && context.graph_index != 0) {
+  if (const Order order = order_of(graph);
+      order != Order::unknown && graph.outputs[0] == node.outputs[0] && context.graph_index != 0) {
     PatchBuilder patch(graph, context.graph_index, "one comparison");
-    patch.add_node(order == Order::ascending ? "LESS" : "GREATER", {graph.inputs[0], graph.inputs[1]}, {node.outputs[0]});
+    patch.add_node(order == Order::ascending ? "LESS" : "GREATER", {graph.inputs[0], graph.inputs[1]},
+                   {node.outputs[0]});
     for (const NodeId other : graph.order) patch.remove(other);
     result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     return result;
@@ -152,13 +170,20 @@ std::vector<DetectResult> LRT047(const DetectContext& context) {
     result.at_source = "Use `torch.topk` with a converter that writes TOPK_V2, or sort on the host.";
     const Value& x = graph.value(node.inputs[0]);
     const auto body = node.attrs.integer("comparator_subgraph_index", -1);
-    const Order order = body >= 0 && static_cast<std::size_t>(body) < context.model.graphs.size() ? order_of(context.model.graphs[static_cast<std::size_t>(body)]) : Order::unknown;
+    const Order order = body >= 0 && static_cast<std::size_t>(body) < context.model.graphs.size()
+                            ? order_of(context.model.graphs[static_cast<std::size_t>(body)])
+                            : Order::unknown;
     const std::int64_t axis = node.attrs.integer("dimension");
     const bool last = axis == x.rank() - 1 || (axis == -1 && x.rank() > 0);
-    const bool indices = node.inputs.size() == 2 && node.outputs.size() == 2 && graph.value(node.inputs[1]).dtype == DType::i32 && last && is_iota(graph, node.inputs[1], static_cast<std::size_t>(x.rank() - 1));
-    if (order == Order::unknown || !last || !is_static(x) || x.dtype != DType::f32 || (node.inputs.size() != 1 && !indices)) {
+    const bool indices = node.inputs.size() == 2 && node.outputs.size() == 2 &&
+                         graph.value(node.inputs[1]).dtype == DType::i32 && last &&
+                         is_iota(graph, node.inputs[1], static_cast<std::size_t>(x.rank() - 1));
+    if (order == Order::unknown || !last || !is_static(x) || x.dtype != DType::f32 ||
+        (node.inputs.size() != 1 && !indices)) {
       result.state = DetectResult::State::advice;
-      result.reason = "only sorts of float values along the last axis (alone, or with their positions) are TOPK_V2; cut the model before it (--cut-before) and sort on the host";
+      result.reason =
+          "only sorts of float values along the last axis (alone, or with their positions) are TOPK_V2; cut "
+          "the model before it (--cut-before) and sort on the host";
     } else {
       result.fixes.push_back({sort_patch(context, id, order), Exactness::exact, false, ""});
     }

@@ -37,10 +37,13 @@ class Spectrum {
   ValueId real(ValueId into = none_id) { return part("cosines", true, into); }
   ValueId imaginary(ValueId into = none_id) { return part("sines", false, into); }
   ValueId magnitude(ValueId into) {
-    // Divided by the larger part first, so that the squares stay in range (in fp16 from 256 on they would not).
+    // Divided by the larger part first, so that the squares stay in range (in fp16 from 256 on they would
+    // not).
     const ValueId re = real(), im = imaginary();
     const double one = 1;
-    const ValueId larger = ops_.binary("MAXIMUM", ops_.binary("MAXIMUM", ops_.unary("ABS", re), ops_.unary("ABS", im)), ops_.floats("one", {}, {&one, 1}));
+    const ValueId larger =
+        ops_.binary("MAXIMUM", ops_.binary("MAXIMUM", ops_.unary("ABS", re), ops_.unary("ABS", im)),
+                    ops_.floats("one", {}, {&one, 1}));
     const ValueId a = ops_.binary("DIV", re, larger), b = ops_.binary("DIV", im, larger);
     const ValueId power = ops_.binary("ADD", ops_.binary("MUL", a, a), ops_.binary("MUL", b, b));
     return ops_.binary("MUL", ops_.unary("SQRT", power), larger, into);
@@ -52,7 +55,8 @@ class Spectrum {
     std::vector<double> matrix(static_cast<std::size_t>(bins * points_));
     for (std::int64_t k = 0; k < bins; ++k)
       for (std::int64_t n = 0; n < points_; ++n) {
-        const double angle = 2 * std::numbers::pi * static_cast<double>(k * n % points_) / static_cast<double>(points_);
+        const double angle =
+            2 * std::numbers::pi * static_cast<double>(k * n % points_) / static_cast<double>(points_);
         matrix[static_cast<std::size_t>(k * points_ + n)] = cosine ? std::cos(angle) : -std::sin(angle);
       }
     return ops_.fully_connected(x_, ops_.floats(name, {bins, points_}, matrix), none_id, into);
@@ -80,7 +84,8 @@ Patch matrix_patch(const DetectContext& context, NodeId id, const std::vector<No
     const ValueId out = read.outputs[0];
     const bool same = ops.shape(out) == flat;
     const ValueId into = same ? out : none_id;
-    const ValueId made = read.op == "REAL" ? spectrum.real(into) : read.op == "IMAG" ? spectrum.imaginary(into)
+    const ValueId made = read.op == "REAL"   ? spectrum.real(into)
+                         : read.op == "IMAG" ? spectrum.imaginary(into)
                                              : spectrum.magnitude(same ? out : ops.value_like(x, flat));
     if (!same) ops.reshape(made, ops.shape(out), out);
     patch.remove(reader);
@@ -101,18 +106,24 @@ std::vector<DetectResult> LRT048(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = "RFFT2D: the accelerator has no complex numbers";
-    result.at_source = "A DFT is a matrix: `x @ cos` and `x @ sin` with constant buffers (or a Conv1d whose stride is the hop); log-mel on the host is the alternative.";
+    result.at_source =
+        "A DFT is a matrix: `x @ cos` and `x @ sin` with constant buffers (or a Conv1d whose stride is the "
+        "hop); log-mel on the host is the alternative.";
     const Value& x = graph.value(node.inputs[0]);
     const auto length = integer_values(graph, node.inputs[1]);
     std::vector<NodeId> readers;
     const bool closed = collect_readers(graph, node.outputs[0], readers) && !readers.empty();
-    const bool rows = length && length->size() == 2 && x.rank() >= 2 && is_static(x) && (*length)[0] == 1 && x.shape[x.shape.size() - 2] == 1 && (*length)[1] == x.shape.back();
+    const bool rows = length && length->size() == 2 && x.rank() >= 2 && is_static(x) && (*length)[0] == 1 &&
+                      x.shape[x.shape.size() - 2] == 1 && (*length)[1] == x.shape.back();
     result.nodes.insert(result.nodes.end(), readers.begin(), readers.end());
     for (const Use& use : graph.uses(node.outputs[0])) result.nodes.push_back(use.node);
     if (!closed || !rows || x.shape.back() > longest_row) {
       result.state = DetectResult::State::advice;
-      result.reason = !closed ? "the complex spectrum itself is used or returned: cut the model in front of it and transform on the host"
-                              : fmt::format("only transforms of whole rows of up to {} points are written as matrices", longest_row);
+      result.reason =
+          !closed ? "the complex spectrum itself is used or returned: cut the model in front of it and "
+                    "transform on the host"
+                  : fmt::format("only transforms of whole rows of up to {} points are written as matrices",
+                                longest_row);
     } else if (Patch patch = matrix_patch(context, id, readers); !patch.empty()) {
       result.fixes.push_back({std::move(patch), Exactness::bounded, false, ""});
     }

@@ -1,9 +1,9 @@
 // DENSIFY: sparse constants that the runtime would expand; the file stores them dense instead.
 #include <fmt/format.h>
 
+#include "lib/edit/builder.h"
 #include "lib/eval/fold.h"
 #include "lib/rule/detector.h"
-#include "lib/edit/builder.h"
 
 namespace md {
 
@@ -16,7 +16,9 @@ std::vector<DetectResult> LRT050(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
-    result.message = fmt::format("DENSIFY of the sparse constant \"{}\": the accelerator takes dense constants only", graph.value(node.inputs[0]).name);
+    result.message =
+        fmt::format("DENSIFY of the sparse constant \"{}\": the accelerator takes dense constants only",
+                    graph.value(node.inputs[0]).name);
     for (const Use& use : graph.uses(node.outputs[0]))
       if (graph.node(use.node).op == "DEQUANTIZE") result.nodes.push_back(use.node);
     result.at_source = "Convert without sparsity (`optimizations` without EXPERIMENTAL_SPARSITY).";

@@ -19,7 +19,8 @@ Patch select_between_branches(const DetectContext& context, NodeId id) {
     if (!results || results->size() != node.outputs.size()) return {};
     made.push_back(std::move(*results));
   }
-  const ValueId condition = ops.shape(node.inputs[0]).size() == 1 ? node.inputs[0] : ops.reshape(node.inputs[0], {1});
+  const ValueId condition =
+      ops.shape(node.inputs[0]).size() == 1 ? node.inputs[0] : ops.reshape(node.inputs[0], {1});
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (ops.shape(made[0][i]) != ops.shape(made[1][i])) return {};
     patch.add_node("SELECT_V2", {condition, made[0][i], made[1][i]}, {node.outputs[i]});
@@ -42,10 +43,14 @@ std::vector<DetectResult> LRT051(const DetectContext& context) {
     result.message = "IF: the accelerator has no control flow";
     result.at_source = "Compute both and choose: `torch.where(condition, a, b)`.";
     Patch patch;
-    if (node.subgraphs.size() == 2 && is_pure(context.model, node.subgraphs[0]) && is_pure(context.model, node.subgraphs[1])) patch = select_between_branches(context, id);
+    if (node.subgraphs.size() == 2 && is_pure(context.model, node.subgraphs[0]) &&
+        is_pure(context.model, node.subgraphs[1]))
+      patch = select_between_branches(context, id);
     if (patch.empty()) {
       result.state = DetectResult::State::advice;
-      result.reason = "a branch writes state or calls a custom operator, or the branches give other shapes: keep the IF on the host and export each branch as a model";
+      result.reason =
+          "a branch writes state or calls a custom operator, or the branches give other shapes: keep the IF "
+          "on the host and export each branch as a model";
     } else {
       result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
     }

@@ -1,4 +1,5 @@
-// State kept in resource variables (VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE): each state becomes an input and an output.
+// State kept in resource variables (VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE): each state becomes an input
+// and an output.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,16 +32,21 @@ std::string start_value(const Model& model, const std::string& name) {
   for (const Graph& graph : model.graphs)
     for (const NodeId id : graph.order) {
       const Node& node = graph.node(id);
-      if (node.op != "ASSIGN_VARIABLE" || node.inputs.size() < 2 || variable_name(graph, node.inputs[0]) != name) continue;
+      if (node.op != "ASSIGN_VARIABLE" || node.inputs.size() < 2 ||
+          variable_name(graph, node.inputs[0]) != name)
+        continue;
       const auto numbers = decode(graph.value(node.inputs[1]));
       if (!numbers || numbers->empty()) continue;
-      const bool same = std::all_of(numbers->begin(), numbers->end(), [&](double v) { return v == numbers->front(); });
-      return same ? fmt::format("all {}", numbers->front()) : fmt::format("the stored constant \"{}\"", graph.value(node.inputs[1]).name);
+      const bool same =
+          std::all_of(numbers->begin(), numbers->end(), [&](double v) { return v == numbers->front(); });
+      return same ? fmt::format("all {}", numbers->front())
+                  : fmt::format("the stored constant \"{}\"", graph.value(node.inputs[1]).name);
     }
   return "unknown";
 }
 
-/// A state must be read once at most before it is written last: then the value read is the input, the last written the output.
+/// A state must be read once at most before it is written last: then the value read is the input, the last
+/// written the output.
 bool collect(const Graph& graph, std::map<std::string, State>& states, std::vector<NodeId>& plumbing) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
@@ -59,7 +65,9 @@ bool collect(const Graph& graph, std::map<std::string, State>& states, std::vect
       state.last_written = node.inputs[1];
     }
   }
-  return std::all_of(states.begin(), states.end(), [](const auto& entry) { return !entry.second.reads.empty() && !entry.second.writes.empty(); });
+  return std::all_of(states.begin(), states.end(), [](const auto& entry) {
+    return !entry.second.reads.empty() && !entry.second.writes.empty();
+  });
 }
 
 }  // namespace
@@ -76,14 +84,20 @@ std::vector<DetectResult> LRT052(const DetectContext& context) {
   for (const auto& [name, state] : states) {
     result.nodes.insert(result.nodes.end(), state.reads.begin(), state.reads.end());
     result.nodes.insert(result.nodes.end(), state.writes.begin(), state.writes.end());
-    starts += fmt::format("{}\"{}\" ({})", starts.empty() ? "" : ", ", name, start_value(context.model, name));
+    starts +=
+        fmt::format("{}\"{}\" ({})", starts.empty() ? "" : ", ", name, start_value(context.model, name));
   }
   result.nodes.insert(result.nodes.end(), plumbing.begin(), plumbing.end());
-  result.message = fmt::format("{} state variables inside the model: the accelerator has none. Start values: {}", states.size(), starts);
-  result.at_source = "Pass the state in and return the new one: `def forward(self, x, state): ... return y, state`.";
+  result.message =
+      fmt::format("{} state variables inside the model: the accelerator has none. Start values: {}",
+                  states.size(), starts);
+  result.at_source =
+      "Pass the state in and return the new one: `def forward(self, x, state): ... return y, state`.";
   if (!plain) {
     result.state = DetectResult::State::advice;
-    result.reason = "a variable is read after it was written, or only read or written: export the model with its state as inputs and outputs";
+    result.reason =
+        "a variable is read after it was written, or only read or written: export the model with its state "
+        "as inputs and outputs";
     return {std::move(result)};
   }
   PatchBuilder patch(graph, context.graph_index, "states as inputs and outputs");
@@ -97,16 +111,21 @@ std::vector<DetectResult> LRT052(const DetectContext& context) {
       for (const Use& use : graph.uses(graph.node(read).outputs[0])) patch.rewire(use.node, use.operand, in);
       patch.remove(read);
     }
-    const bool passed = graph.is_input(state.last_written) || graph.value(state.last_written).is_constant() || state.last_written == state.first_read;
+    const bool passed = graph.is_input(state.last_written) || graph.value(state.last_written).is_constant() ||
+                        state.last_written == state.first_read;
     const ValueId written = state.last_written == state.first_read ? in : state.last_written;
-    const ValueId out = passed || graph.is_output(state.last_written) ? ops.reshape(written, ops.shape(state.first_read)) : written;
+    const ValueId out = passed || graph.is_output(state.last_written)
+                            ? ops.reshape(written, ops.shape(state.first_read))
+                            : written;
     outputs.push_back(out);
     for (const NodeId write : state.writes) patch.remove(write);
   }
   for (const NodeId id : plumbing) patch.remove(id);
   patch.patch().graph_inputs = std::move(inputs);
   patch.patch().graph_outputs = std::move(outputs);
-  result.fixes.push_back({patch.take(), Exactness::exact, true, "the model gets an input and an output for each state; the caller keeps it between runs"});
+  result.fixes.push_back(
+      {patch.take(), Exactness::exact, true,
+       "the model gets an input and an output for each state; the caller keeps it between runs"});
   return {std::move(result)};
 }
 

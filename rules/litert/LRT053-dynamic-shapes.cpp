@@ -11,7 +11,9 @@ std::vector<DetectResult> LRT053(const DetectContext& context) {
   std::string inputs;
   NodeId first = none_id;
   for (const ValueId v : graph.inputs)
-    if (!is_static(graph.value(v))) inputs += fmt::format("{}\"{}\" [{}]", inputs.empty() ? "" : ", ", graph.value(v).name, shape_text(graph.value(v).shape));
+    if (!is_static(graph.value(v)))
+      inputs += fmt::format("{}\"{}\" [{}]", inputs.empty() ? "" : ", ", graph.value(v).name,
+                            shape_text(graph.value(v).shape));
   for (const NodeId id : graph.order) {
     for (const ValueId v : graph.node(id).outputs)
       if (v >= 0 && !is_static(graph.value(v)) && first == none_id) first = id;
@@ -21,8 +23,12 @@ std::vector<DetectResult> LRT053(const DetectContext& context) {
   result.state = DetectResult::State::advice;
   if (first == none_id && !graph.order.empty()) first = graph.order.front();
   if (first != none_id) result.nodes = {first};
-  result.message = inputs.empty() ? std::string("values inside the model have shapes that depend on other values") : fmt::format("inputs without a fixed shape: {}", inputs);
-  result.reason = "pin the shapes: export with fixed sizes (or resize the inputs to the size you use before the model is compiled); SHAPE and what is computed from it then folds away (LRT030)";
+  result.message = inputs.empty()
+                       ? std::string("values inside the model have shapes that depend on other values")
+                       : fmt::format("inputs without a fixed shape: {}", inputs);
+  result.reason =
+      "pin the shapes: export with fixed sizes (or resize the inputs to the size you use before the model is "
+      "compiled); SHAPE and what is computed from it then folds away (LRT030)";
   result.at_source = "Export without dynamic_shapes, one model a size, or pad to the largest size.";
   return {std::move(result)};
 }

@@ -31,7 +31,9 @@ Patch to_batch(const DetectContext& context, NodeId id, const Blocks& blocks) {
     in[1] += blocks.edge[0] + blocks.edge[1];
     in[2] += blocks.edge[2] + blocks.edge[3];
     const ValueId padded = ops.value_like(x, in);
-    const std::vector<double> widths = {0, 0, double(blocks.edge[0]), double(blocks.edge[1]), double(blocks.edge[2]), double(blocks.edge[3]), 0, 0};
+    const std::vector<double> widths = {
+        0, 0, double(blocks.edge[0]), double(blocks.edge[1]), double(blocks.edge[2]), double(blocks.edge[3]),
+        0, 0};
     patch.add_node("PAD", {x, patch.add_constant("paddings", DType::i32, {4, 2}, widths)}, {padded});
     x = padded;
   }
@@ -59,7 +61,8 @@ Patch to_space(const DetectContext& context, NodeId id, const Blocks& blocks) {
   const bool crops = whole != out;
   const ValueId spread = ops.move(node.inputs[0], *view, whole, crops ? none_id : node.outputs[0]);
   if (spread == none_id) return {};
-  if (crops) ops.slice(spread, std::vector<std::int64_t>{0, blocks.edge[0], blocks.edge[2], 0}, out, node.outputs[0]);
+  if (crops)
+    ops.slice(spread, std::vector<std::int64_t>{0, blocks.edge[0], blocks.edge[2], 0}, out, node.outputs[0]);
   patch.remove(id);
   return patch.take();
 }
@@ -79,8 +82,11 @@ std::vector<DetectResult> LRT054(const DetectContext& context) {
     result.message = fmt::format("{}: the accelerator has no kernel for it", node.op);
     result.at_source = "Use the dilation argument of the convolution: nothing is moved then.";
     const auto blocks = read_blocks(graph, node);
-    const bool plain = blocks && graph.value(node.inputs[0]).rank() == 4 && is_static(graph.value(node.inputs[0])) && is_static(graph.value(node.outputs[0]));
-    Patch patch = !plain ? Patch{} : forward ? to_batch(context, id, *blocks) : to_space(context, id, *blocks);
+    const bool plain = blocks && graph.value(node.inputs[0]).rank() == 4 &&
+                       is_static(graph.value(node.inputs[0])) && is_static(graph.value(node.outputs[0]));
+    Patch patch = !plain    ? Patch{}
+                  : forward ? to_batch(context, id, *blocks)
+                            : to_space(context, id, *blocks);
     if (patch.empty()) {
       result.state = DetectResult::State::declined;
       result.reason = "only four dimensions with two constant block sizes are rewritten";

@@ -1,5 +1,5 @@
-// TOPK_V2 over rows whose length is not a multiple of 4: the accelerator reads the padding of the last four channels as
-// values. Before 2.2.0 more than four results are wrong too.
+// TOPK_V2 over rows whose length is not a multiple of 4: the accelerator reads the padding of the last four
+// channels as values. Before 2.2.0 more than four results are wrong too.
 #include <fmt/format.h>
 
 #include "lib/rule/detector.h"
@@ -21,21 +21,26 @@ std::vector<DetectResult> LRT057(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
-    result.message = fmt::format("TOPK_V2 over {} values: the accelerator reads up to {} values that are not there, and returns them", length, padded - length);
+    result.message = fmt::format(
+        "TOPK_V2 over {} values: the accelerator reads up to {} values that are not there, and returns them",
+        length, padded - length);
     result.at_source = fmt::format("Pad the scores with -3.4e38 to {} before topk.", padded);
     PatchBuilder patch(graph, context.graph_index, "lengthen the rows with the lowest float");
     TfliteBuilder ops(patch);
-    // A constant that is joined on: as the value of a PADV2 so large a number is none in an fp16 shader (and minus infinity is
-    // none in any).
+    // A constant that is joined on: as the value of a PADV2 so large a number is none in an fp16 shader (and
+    // minus infinity is none in any).
     const bool vector = x.rank() == 1;
     const ValueId row = vector ? ops.reshape(node.inputs[0], {1, length}) : node.inputs[0];
     Shape missing = ops.shape(row);
     missing.back() = padded - length;
-    const std::vector<double> lowest(static_cast<std::size_t>(*element_count(missing)), -3.4028234663852886e38);
-    const ValueId longer = ops.concatenation({row, ops.floats("lowest", missing, lowest, x.dtype)}, static_cast<int>(missing.size()) - 1);
+    const std::vector<double> lowest(static_cast<std::size_t>(*element_count(missing)),
+                                     -3.4028234663852886e38);
+    const ValueId longer = ops.concatenation({row, ops.floats("lowest", missing, lowest, x.dtype)},
+                                             static_cast<int>(missing.size()) - 1);
     if (vector) {
       const std::int64_t k = graph.value(node.outputs[0]).shape.back();
-      const ValueId values = ops.value_like(node.outputs[0], {1, k}), indices = ops.value_like(node.outputs[1], {1, k});
+      const ValueId values = ops.value_like(node.outputs[0], {1, k}),
+                    indices = ops.value_like(node.outputs[1], {1, k});
       ops.copy_node(node, {longer, node.inputs[1]}, {values, indices});
       ops.reshape(values, ops.shape(node.outputs[0]), node.outputs[0]);
       ops.reshape(indices, ops.shape(node.outputs[1]), node.outputs[1]);

@@ -1,5 +1,5 @@
-// FULLY_CONNECTED with quantized weights that flattens its rows (rank 3 in, rank 2 out): the accelerator cannot write a
-// result whose rows are the batch.
+// FULLY_CONNECTED with quantized weights that flattens its rows (rank 3 in, rank 2 out): the accelerator
+// cannot write a result whose rows are the batch.
 #include <fmt/format.h>
 
 #include "lib/rule/detector.h"
@@ -17,8 +17,11 @@ std::vector<DetectResult> LRT058(const DetectContext& context) {
     const Value& input = graph.value(node.inputs[0]);
     const Value& weights = graph.value(node.inputs[1]);
     const Value& output = graph.value(node.outputs[0]);
-    if (!weights.is_constant() || !is_integer(weights.dtype) || !is_static(input) || !is_static(output)) continue;
-    if (input.rank() < 3 || output.rank() != 2 || output.shape[0] == 1 || input.shape.back() != weights.shape.back()) continue;
+    if (!weights.is_constant() || !is_integer(weights.dtype) || !is_static(input) || !is_static(output))
+      continue;
+    if (input.rank() < 3 || output.rank() != 2 || output.shape[0] == 1 ||
+        input.shape.back() != weights.shape.back())
+      continue;
     PatchBuilder patch(graph, context.graph_index, "keep the dimensions, then RESHAPE");
     TfliteBuilder ops(patch);
     Shape kept = input.shape;
@@ -32,8 +35,12 @@ std::vector<DetectResult> LRT058(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
-    result.message = fmt::format("FULLY_CONNECTED with quantized weights from [{}] to [{}]: the accelerator cannot build the kernel, with or without CPU fallback", shape_text(input.shape), shape_text(output.shape));
-    result.at_source = "Keep the batch axis in the layer (`x` of rank 3 through nn.Linear) and reshape behind it.";
+    result.message = fmt::format(
+        "FULLY_CONNECTED with quantized weights from [{}] to [{}]: the accelerator cannot build the kernel, "
+        "with or without CPU fallback",
+        shape_text(input.shape), shape_text(output.shape));
+    result.at_source =
+        "Keep the batch axis in the layer (`x` of rank 3 through nn.Linear) and reshape behind it.";
     result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }

@@ -22,7 +22,8 @@ ValueId max_pool(AtenBuilder& b, ValueId x, std::int64_t height, std::int64_t wi
 ValueId max_of_axis(AtenBuilder& b, ValueId x, int dim) {
   Shape shape = b.shape(x);
   shape[static_cast<std::size_t>(dim)] = 1;
-  const ValueId values = b.add_value("md_max", b.dtype(x), shape), indices = b.add_value("md_max_indices", DType::i64, shape);
+  const ValueId values = b.add_value("md_max", b.dtype(x), shape),
+                indices = b.add_value("md_max_indices", DType::i64, shape);
   Node node;
   node.op = "aten.max.dim", node.inputs = {x}, node.input_names = {"self"}, node.outputs = {values, indices};
   node.attrs.set("dim", std::int64_t{dim}), node.attrs.set("keepdim", true);
@@ -32,7 +33,8 @@ ValueId max_of_axis(AtenBuilder& b, ValueId x, int dim) {
 
 ValueId maximum(AtenBuilder& b, ValueId x, const std::vector<int>& dims) {
   const Shape s = b.shape(x);
-  if (s.size() == 4 && dims == std::vector<int>{1} && element_count(s)) return max_pool(b, b.reshape(x, {s[0], 1, s[1], s[2] * s[3]}), s[1], 1);
+  if (s.size() == 4 && dims == std::vector<int>{1} && element_count(s))
+    return max_pool(b, b.reshape(x, {s[0], 1, s[1], s[2] * s[3]}), s[1], 1);
   if (s.size() == 4 && dims == std::vector<int>{2, 3} && element_count(s)) return max_pool(b, x, s[2], s[3]);
   for (const int dim : dims) x = max_of_axis(b, x, dim);
   return x;
@@ -45,7 +47,9 @@ std::vector<DetectResult> LTC001(const DetectContext& context) {
   const Graph& graph = context.graph;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (node.op != "aten.amax.default" || node.outputs.size() != 1 || node.inputs.empty() || node.inputs[0] < 0) continue;
+    if (node.op != "aten.amax.default" || node.outputs.size() != 1 || node.inputs.empty() ||
+        node.inputs[0] < 0)
+      continue;
     const Value& x = graph.value(node.inputs[0]);
     const Value& out = graph.value(node.outputs[0]);
     DetectResult result;

@@ -5,7 +5,9 @@
 namespace md {
 
 std::vector<DetectResult> LTC003(const DetectContext& context) {
-  return complex_results(context, [](const ComplexRegion& region) { return region.first != none_id; }, "complex values, for which litert-torch has no types");
+  return complex_results(
+      context, [](const ComplexRegion& region) { return region.first != none_id; },
+      "complex values, for which litert-torch has no types");
 }
 
 }  // namespace md

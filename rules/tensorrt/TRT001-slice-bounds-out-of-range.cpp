@@ -26,7 +26,8 @@ std::vector<DetectResult> TRT001(const DetectContext& context) {
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
     const std::string base = aten_base(node.op);
-    if ((base != "aten.slice" && base != "aten.slice_scatter") || node.inputs.empty() || node.inputs[0] < 0) continue;
+    if ((base != "aten.slice" && base != "aten.slice_scatter") || node.inputs.empty() || node.inputs[0] < 0)
+      continue;
     const Value& x = graph.value(node.inputs[0]);
     const auto dim = aten_dim(node, "dim", x.rank(), 0);
     if (!dim || x.rank() == 0) continue;
@@ -34,12 +35,15 @@ std::vector<DetectResult> TRT001(const DetectContext& context) {
     const bool symbolic = aten_operand(node, "start") >= 0 || aten_operand(node, "end") >= 0;
     if (size < 0 || symbolic) continue;
     const std::int64_t start = node.attrs.integer("start", 0), end = node.attrs.integer("end", to_the_end);
-    const auto outside = [&](std::int64_t bound) { return bound != to_the_end && (bound > size || bound < -size); };
+    const auto outside = [&](std::int64_t bound) {
+      return bound != to_the_end && (bound > size || bound < -size);
+    };
     const std::int64_t from = clamped(start, size), to = std::max(from, clamped(end, size));
     if (!outside(start) && !outside(end) && clamped(end, size) >= from) continue;
     DetectResult result;
     result.nodes = {id};
-    result.message = fmt::format("the slice {}:{} does not lie inside a dimension of {}", start, end == to_the_end ? std::string() : std::to_string(end), size);
+    result.message = fmt::format("the slice {}:{} does not lie inside a dimension of {}", start,
+                                 end == to_the_end ? std::string() : std::to_string(end), size);
     result.at_source = fmt::format("slice with [{}:{}]", from, to);
     PatchBuilder b(graph, context.graph_index, fmt::format("bounds {}:{}, as Python takes them", from, to));
     NodeChange change;

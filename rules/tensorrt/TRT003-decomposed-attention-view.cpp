@@ -15,7 +15,8 @@ bool transposed_attention(const Graph& graph, ValueId v) {
     const std::string base = aten_base(node.op);
     if (base.find("scaled_dot_product") != std::string::npos) return transposed;
     transposed = transposed || base == "aten.transpose" || base == "aten.permute";
-    const bool passes = aten_view(node.op) || base == "aten.dropout" || base == "aten.to" || base == "aten._to_copy";
+    const bool passes =
+        aten_view(node.op) || base == "aten.dropout" || base == "aten.to" || base == "aten._to_copy";
     if (!passes || node.inputs.empty() || base == "aten.reshape") return false;
     v = node.inputs[0];
   }
@@ -43,7 +44,8 @@ std::vector<DetectResult> TRT003(const DetectContext& context) {
     b.add_node(std::move(reshape));
     DetectResult result;
     result.nodes = {id};
-    result.message = "a view behind the transposed result of attention: impossible when attention is decomposed";
+    result.message =
+        "a view behind the transposed result of attention: impossible when attention is decomposed";
     result.fixes.push_back({b.take(), Exactness::exact, false, ""});
     results.push_back(std::move(result));
   }

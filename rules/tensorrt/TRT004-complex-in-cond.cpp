@@ -8,7 +8,10 @@ namespace {
 bool is_branch(const Model& model, int graph) {
   for (const Graph& g : model.graphs)
     for (const NodeId id : g.order)
-      if (g.node(id).op == "higher_order.cond" && std::find(g.node(id).subgraphs.begin(), g.node(id).subgraphs.end(), graph) != g.node(id).subgraphs.end()) return true;
+      if (g.node(id).op == "higher_order.cond" &&
+          std::find(g.node(id).subgraphs.begin(), g.node(id).subgraphs.end(), graph) !=
+              g.node(id).subgraphs.end())
+        return true;
   return false;
 }
 
@@ -16,7 +19,8 @@ bool is_branch(const Model& model, int graph) {
 
 std::vector<DetectResult> TRT004(const DetectContext& context) {
   if (!is_branch(context.model, context.graph_index)) return {};
-  return complex_results(context, [](const ComplexRegion&) { return true; }, "complex values inside a branch of torch.cond");
+  return complex_results(
+      context, [](const ComplexRegion&) { return true; }, "complex values inside a branch of torch.cond");
 }
 
 }  // namespace md

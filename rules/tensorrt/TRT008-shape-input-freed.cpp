@@ -18,7 +18,8 @@ std::vector<DetectResult> TRT008(const DetectContext& context) {
   result.state = DetectResult::State::advice;
   result.nodes = {graph.order.front()};
   result.value = graph.inputs.front();
-  result.message = fmt::format("{} symbolic dimensions: the runtime frees shape inputs before they are read", symbols.size());
+  result.message = fmt::format("{} symbolic dimensions: the runtime frees shape inputs before they are read",
+                               symbols.size());
   result.reason = "export with static shapes, use the C++ runtime (use_python_runtime=False), or upgrade";
   return {std::move(result)};
 }

@@ -4,7 +4,8 @@ namespace md {
 
 std::vector<DetectResult> TRT009(const DetectContext& context) {
   std::vector<DetectResult> results = integer_scatter(context);
-  for (DetectResult& result : results) result.message = "an integer scatter_add, which becomes a loop of slices";
+  for (DetectResult& result : results)
+    result.message = "an integer scatter_add, which becomes a loop of slices";
   return results;
 }
 

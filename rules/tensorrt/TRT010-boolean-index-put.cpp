@@ -2,6 +2,8 @@
 
 namespace md {
 
-std::vector<DetectResult> TRT010(const DetectContext& context) { return boolean_rows(context, "rows are written through a boolean mask"); }
+std::vector<DetectResult> TRT010(const DetectContext& context) {
+  return boolean_rows(context, "rows are written through a boolean mask");
+}
 
 }  // namespace md

@@ -10,16 +10,24 @@ namespace md {
 namespace {
 
 bool moves(const std::string& base) {
-  constexpr std::string_view names[] = {"aten.select", "aten.slice", "aten.view", "aten.reshape", "aten.permute", "aten.transpose", "aten.index", "aten.index_select", "aten.unsqueeze", "aten.squeeze", "aten.flatten", "aten.expand", "aten.narrow", "aten.flip", "aten.cat", "aten.stack", "aten.repeat", "aten.clone", "aten.contiguous"};
+  constexpr std::string_view names[] = {
+      "aten.select",    "aten.slice",  "aten.view",         "aten.reshape",   "aten.permute",
+      "aten.transpose", "aten.index",  "aten.index_select", "aten.unsqueeze", "aten.squeeze",
+      "aten.flatten",   "aten.expand", "aten.narrow",       "aten.flip",      "aten.cat",
+      "aten.stack",     "aten.repeat", "aten.clone",        "aten.contiguous"};
   return std::find(std::begin(names), std::end(names), base) != std::end(names);
 }
 
 /// Node that only moves uint8 elements.
 bool moves_bytes(const Graph& graph, const Node& node) {
-  return node.outputs.size() == 1 && graph.value(node.outputs[0]).dtype == DType::u8 && moves(aten_base(node.op));
+  return node.outputs.size() == 1 && graph.value(node.outputs[0]).dtype == DType::u8 &&
+         moves(aten_base(node.op));
 }
 
-bool is_cast(const Node& node) { return (aten_base(node.op) == "aten.to" || aten_base(node.op) == "aten._to_copy") && node.outputs.size() == 1; }
+bool is_cast(const Node& node) {
+  return (aten_base(node.op) == "aten.to" || aten_base(node.op) == "aten._to_copy") &&
+         node.outputs.size() == 1;
+}
 
 }  // namespace
 
@@ -74,7 +82,8 @@ std::vector<DetectResult> TRT012(const DetectContext& context) {
   }
   DetectResult result;
   result.nodes = moving;
-  result.message = "uint8 elements are moved inside the network; TensorRT takes uint8 at inputs and outputs only";
+  result.message =
+      "uint8 elements are moved inside the network; TensorRT takes uint8 at inputs and outputs only";
   result.fixes.push_back({b.take(), Exactness::exact, false, ""});
   return {std::move(result)};
 }
