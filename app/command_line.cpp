@@ -65,6 +65,8 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
   add_names(command, "--symptom", to.symptoms,
             "what is seen: zeros, nan, wrong, first-token-right, degrades, state")
       ->check(CLI::IsMember({"zeros", "nan", "wrong", "first-token-right", "degrades", "state"}));
+  add_list(command, "--shape", to.shapes,
+           "fix the size of an input that may change its shape: NAME=1,1280 (may be repeated)");
   command->add_option(
       "--fail-on", to.fail_on,
       "exit 1 when something of this severity or above remains: fatal, silent (default), perf, note, never");
@@ -225,8 +227,9 @@ class CommandLine {
     add_files(rules_test_, "file", in_.files, "rule pages");
     add_rule_options(rules_test_, o);
     add_screen_options(rules_test_, o);
-    CLI::App* schema = program_.add_subcommand("schema", "the JSON Schema of what this program writes");
-    schema->add_option("what", in_.schema, "diagnosis");
+    CLI::App* schema =
+        program_.add_subcommand("schema", "the JSON Schema of what this program reads and writes");
+    schema->add_option("what", in_.schema, "diagnosis, rule (the JSON block of a rule page) or config");
     CLI::App* rendered =
         program_.add_subcommand("report", "JSON diagnoses of earlier runs as another format");
     add_files(rendered, "diagnosis", in_.files, "files that fix or --report json= wrote")->required();
@@ -321,7 +324,8 @@ class CommandLine {
     if (name == "explain") return run_explain(in_.options, in_.subject);
     if (name == "rules")
       return rules_test_->parsed() ? run_rules_test(in_.options, in_.files) : run_rules_list(in_.options);
-    if (name == "schema") return run_schema(in_.schema);
+    if (name == "schema")
+      return in_.schema == "config" ? (print_data(config_schema(program_)) ? 0 : 4) : run_schema(in_.schema);
     if (name == "report") return run_report(in_.options, in_.files, in_.html);
     if (name == "verify") return run_verify(in_.options, in_.numeric);
     if (name == "fp16") return run_fp16(in_.options, in_.numeric);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/nearest.h"
 
@@ -16,7 +17,54 @@ bool is_known(const std::string& key, const CLI::App& program) {
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
+using Json = nlohmann::json;
+
+/// The TOML value of one option: a flag, a number, a text, or a list where the option may be repeated.
+Json option_schema(const CLI::Option& option) {
+  Json schema = Json::object();
+  if (option.get_expected_max() == 0) {
+    schema["type"] = "boolean";
+  } else {
+    const std::string type = option.get_type_name();
+    const Json one = {{"type", type.starts_with("INT") || type.starts_with("UINT") ? "integer"
+                               : type.starts_with("FLOAT")                         ? "number"
+                                                                                   : "string"}};
+    schema = option.get_expected_max() == 1
+                 ? one
+                 : Json{{"anyOf", Json::array({one, Json{{"type", "array"}, {"items", one}}})}};
+  }
+  schema["description"] = option.get_description();
+  return schema;
+}
+
+void add_options(const CLI::App& app, Json& properties) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (name != "help" && name != "version" && name != "config") properties[name] = option_schema(*option);
+}
+
 }  // namespace
+
+std::string config_schema(const CLI::App& program) {
+  Json properties = Json::object();
+  for (const CLI::App* command : program.get_subcommands({})) {
+    Json own = Json::object();
+    add_options(*command, own);
+    if (own.empty()) continue;
+    properties.update(own);
+    properties[command->get_name()] = {{"type", "object"},
+                                       {"description", "for this command alone"},
+                                       {"properties", own},
+                                       {"additionalProperties", false}};
+  }
+  const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                       {"$id", "modeldoctor-config-1.0"},
+                       {"title", "modeldoctor.toml: defaults for long options"},
+                       {"type", "object"},
+                       {"properties", properties},
+                       {"additionalProperties", false}};
+  return schema.dump(2) + "\n";
+}
 
 std::string find_config() {
   namespace fs = std::filesystem;

@@ -16,6 +16,9 @@ std::string find_config();
 /// no error.
 Status apply_config(const std::string& path, CLI::App& program, CLI::App& command);
 
+/// JSON Schema (2020-12) of the file, made from the options themselves.
+std::string config_schema(const CLI::App& program);
+
 /// Every long option of the program, without dashes, for messages.
 std::vector<std::string> long_options(const CLI::App& app);
 

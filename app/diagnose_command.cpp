@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <map>
 #include <thread>
 
 #include "app/baseline.h"
@@ -18,6 +20,7 @@
 #include "lib/diagnose/output.h"
 #include "lib/edit/changes.h"
 #include "lib/edit/cut.h"
+#include "lib/eval/pin_shapes.h"
 #include "lib/report/report.h"
 
 namespace md::app {
@@ -118,6 +121,47 @@ void write_outputs(const Session& session, const Document& document, const Model
     fail_run(diagnosis, exit_code(status.error()), "write", status.error().message);
 }
 
+/// NAME=1,1280 or NAME=1x1280, by name.
+Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& wishes) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& wish : wishes) {
+    const auto misread = [&] { return usage_error(fmt::format("--shape {}: expected NAME=1,1280", wish)); };
+    const std::size_t equals = wish.rfind('=');
+    if (equals == std::string::npos || equals == 0) return misread();
+    Shape& shape = shapes[wish.substr(0, equals)];
+    shape.clear();
+    const char* at = wish.data() + equals + 1;
+    const char* const end = wish.data() + wish.size();
+    do {
+      std::int32_t size = 0;
+      const auto [rest, failure] = std::from_chars(at, end, size);
+      if (failure != std::errc() || (rest != end && *rest != ',' && *rest != 'x')) return misread();
+      shape.push_back(size);
+      at = rest == end ? end : rest + 1;
+      if (rest != end && at == end) return misread();
+    } while (at != end);
+  }
+  return shapes;
+}
+
+/// What the diagnosis starts with when it is not the file's own graph: shapes pinned, then cut short.
+Result<std::optional<Model>> prepare_model(const Model& model, const Options& options) {
+  std::optional<Model> start;
+  if (!options.shapes.empty()) {
+    auto shapes = parse_shapes(options.shapes);
+    if (!shapes) return tl::make_unexpected(shapes.error());
+    auto pinned = pin_shapes(model, *shapes);
+    if (!pinned) return tl::make_unexpected(pinned.error());
+    start = std::move(*pinned);
+  }
+  if (!options.cuts.empty()) {
+    auto shortened = cut_before(start ? *start : model, options.cuts);
+    if (!shortened) return tl::make_unexpected(shortened.error());
+    start = std::move(*shortened);
+  }
+  return start;
+}
+
 ModelRun run_model(const Session& session, const std::string& path) {
   const Options& options = session.options;
   ModelRun run;
@@ -137,24 +181,23 @@ ModelRun run_model(const Session& session, const std::string& path) {
     if (auto status = check_output(plan, options.force); !status)
       return {failed(session, plan.model_path, status.error()), ""};
 
-  std::optional<Model> cut;
-  if (!options.cuts.empty()) {
-    auto shortened = cut_before((*document)->model(), options.cuts);
-    if (!shortened) return {failed(session, path, shortened.error()), ""};
-    cut = std::move(*shortened);
-  }
+  auto prepared = prepare_model((*document)->model(), options);
+  if (!prepared) return {failed(session, path, prepared.error()), ""};
+  const std::optional<Model>& start = *prepared;
   DiagnoseRequest request = request_for(session, document->get(), path);
-  request.start = cut ? &*cut : nullptr;
+  request.start = start ? &*start : nullptr;
   const WriteCapability capability = (*document)->capability();
   if (session.apply && !capability.can_write) request.options.apply = false;
   auto outcome = diagnose(request);
   if (!outcome) return {failed(session, path, outcome.error()), ""};
   run.diagnosis = std::move(outcome->diagnosis);
-  if (cut) {
+  if (!options.shapes.empty())
+    run.diagnosis.notes.push_back(fmt::format("for the input sizes {}: every shape behind them is fixed",
+                                              fmt::join(options.shapes, " ")));
+  if (!options.cuts.empty())
     run.diagnosis.notes.push_back(fmt::format(
         "cut before {}: that is an output now, what lay behind it is gone", fmt::join(options.cuts, ", ")));
-    if (!outcome->edited) outcome->edited = cut;
-  }
+  if (start && !outcome->edited) outcome->edited = start;
   if (session.apply && !capability.can_write)
     run.diagnosis.notes.push_back("this file cannot be rewritten: " + capability.reason);
   if (options.hash && run.diagnosis.model) run.diagnosis.model->sha256 = sha256((*file)->bytes());
@@ -165,7 +208,7 @@ ModelRun run_model(const Session& session, const std::string& path) {
   if (options.show_diff && outcome->edited)
     run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
   if (session.apply)
-    write_outputs(session, **document, cut ? *cut : (*document)->model(), plan, outcome->edited,
+    write_outputs(session, **document, start ? *start : (*document)->model(), plan, outcome->edited,
                   run.diagnosis);
   return run;
 }

@@ -10,6 +10,7 @@
 #include "lib/report/report.h"
 #include "lib/rule/examples.h"
 #include "lib/rule/page.h"
+#include "lib/rule/page_data.h"
 
 namespace md::app {
 namespace {
@@ -109,7 +110,8 @@ int run_rules_test(const Options& options, const std::vector<std::string>& files
 
 int run_schema(const std::string& what) {
   if (what == "diagnosis") return print_data(diagnosis_schema()) ? 0 : 4;
-  return report({Error::Kind::usage, fmt::format("schema {}: expected diagnosis", what)});
+  if (what == "rule") return print_data(rule_schema()) ? 0 : 4;
+  return report({Error::Kind::usage, fmt::format("schema {}: expected diagnosis, rule or config", what)});
 }
 
 }  // namespace md::app

@@ -11,6 +11,7 @@
 #include "test/json_schema.h"
 #include "test/paths.h"
 #include "test/run_program.h"
+#include "test/tflite_models.h"
 
 namespace md {
 namespace {
@@ -285,6 +286,54 @@ TEST_CASE("the nearest modeldoctor.toml gives defaults, the command line wins", 
   CHECK(run_program({"check", model, "--config", config, "--ignore", "LRT001"}).exit_code == 1);
   const std::string wrong = folder.write("wrong.toml", "ignroe = [\"LRT015\"]\n");
   check_refused(run_program({"check", model, "--config", wrong}), 2, {wrong, "ignore"});
+}
+
+TEST_CASE("the schemas that the program carries fit what it reads", "[cli]") {
+  const auto rule = nlohmann::json::parse(run_program({"schema", "rule"}).out);
+  std::size_t pages = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_dir() + "/rules")) {
+    const std::string page = entry.path().extension() == ".md" ? test::read_text(entry.path().string()) : "";
+    const std::size_t begin = page.find("```json rule\n");
+    if (begin == std::string::npos || entry.path().filename() == "README.md") continue;
+    const std::size_t first = page.find('\n', begin) + 1;
+    const auto block = nlohmann::json::parse(page.substr(first, page.find("\n```", first) - first));
+    INFO(entry.path().string());
+    CHECK(test::schema_violations(rule, block) == std::vector<std::string>{});
+    ++pages;
+  }
+  CHECK(pages > 100);
+  CHECK_FALSE(
+      test::schema_violations(rule, {{"id", "X1"}, {"severity", "bad"}, {"references", {"a"}}}).empty());
+  const auto config = nlohmann::json::parse(run_program({"schema", "config"}).out);
+  const auto violations = [&](const char* text) {
+    return test::schema_violations(config, nlohmann::json::parse(text)).size();
+  };
+  CHECK(
+      violations(
+          R"({"ignore": ["LRT015"], "target": "litert-gpu@2.3.0", "fix": {"dry-run": true, "samples": 4}})") ==
+      0);
+  CHECK(violations(R"({"ignroe": ["LRT015"]})") == 1);
+  CHECK(violations(R"({"fix": {"dry-run": "yes"}})") == 1);
+  check_refused(run_program({"schema", "rules"}), 2, {"diagnosis, rule or config"});
+}
+
+TEST_CASE("--shape fixes the size of an input that may change", "[cli]") {
+  const ScratchFolder folder;
+  test::Recipe recipe;
+  recipe.dynamic_batch = true;
+  const std::string model = folder.write("m.tflite", test::make_tflite(recipe)),
+                    out = folder.path("out.tflite");
+  check_refused(run_program({"fix", model, "--shape", "x=3,5"}), 2, {"x=3,5", "dimension 1 is fixed"});
+  check_refused(run_program({"fix", model, "--shape", "x=3,"}), 2, {"x=3,", "NAME=1,1280"});
+  check_refused(run_program({"fix", model, "--shape", "3,4"}), 2, {"NAME=1,1280"});
+  const ProgramResult run = run_program({"fix", model, "--shape", "x=3,4", "-o", out});
+  INFO(run.out << run.err);
+  CHECK(run.exit_code == 0);
+  const ProgramResult seen = run_program({"inspect", out, "--output-format", "json"});
+  INFO(seen.out);
+  CHECK(contains(seen.out, "3"));
+  CHECK_FALSE(contains(seen.out, "-1"));
+  CHECK(contains(run_program({"inspect", model, "--output-format", "json"}).out, "-1"));
 }
 
 TEST_CASE("older runtimes have other faults", "[cli]") {

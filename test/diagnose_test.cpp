@@ -1,6 +1,8 @@
 // The engine's parts: evidence, versions, costs, choice; and whole runs over small graphs.
 #include "lib/diagnose/diagnose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/diagnose/cost.h"
@@ -9,7 +11,9 @@
 #include "lib/diagnose/output.h"
 #include "lib/diagnose/targets.h"
 #include "lib/diagnose/versions.h"
+#include "lib/edit/apply.h"
 #include "lib/edit/cut.h"
+#include "lib/eval/proof.h"
 #include "test/catch.h"
 #include "test/run_program.h"
 #include "test/text_document.h"
@@ -146,11 +150,53 @@ TEST_CASE("where a constant above is not finite, differences on such values coun
     REQUIRE(document.error == "");
     Patch patch;
     patch.removed.push_back(document.model().graphs[0].order[2]);
-    return nonfinite_may_reach(document.model(), patch);
+    return Surroundings(document.model()).nonfinite_may_reach(patch);
   };
   CHECK(reaches("[0, -inf]"));
   CHECK(reaches("[0, 100000]"));
   CHECK_FALSE(reaches("[0, 65504]"));
+}
+
+TEST_CASE("a fix is tried on what lies around it, not on the whole model", "[diagnose]") {
+  std::string text = "input %x : f32[1, 4]\nconst %c : f32[4] = [1, 2, 3, 4]\n%t = NEG(%c) : f32[4]\n";
+  std::string last = "x";
+  for (int i = 0; i < 400; ++i) {
+    text +=
+        fmt::format("%a{0} = ADD(%{1}, %t) : f32[1, 4]\n%b{0} = RELU_0_TO_1(%a{0}) : f32[1, 4]\n", i, last);
+    last = fmt::format("b{}", i);
+  }
+  const TextDocument document(text + "output %" + last + "\n", Format::tflite);
+  REQUIRE(document.error == "");
+  const Graph& graph = document.model().graphs[0];
+  const NodeId middle = graph.order[401];  // NEG, then pairs: this is an ADD, the next one its RELU_0_TO_1
+  REQUIRE(graph.node(middle + 1).op == "RELU_0_TO_1");
+  Node relu = graph.node(middle + 1);
+  Patch patch;
+  patch.title = "the same again";
+  patch.removed = {middle + 1};
+  patch.new_nodes = {relu};
+  const Surroundings surroundings(document.model());
+  const Excerpt local = surroundings.around(patch);
+  const Graph& part = local.model.graphs[0];
+  CHECK(part.order.size() > 3);
+  CHECK(part.order.size() < 20);
+  CHECK(broken_invariant(part).value_or("") == "");
+  std::vector<std::string> ops;
+  for (const NodeId id : part.order) ops.push_back(part.node(id).op);
+  CHECK(std::count(ops.begin(), ops.end(), "NEG") ==
+        1);  // the operand that only constants decide is there whole
+  const auto name_of = [&](ValueId v) { return part.value(v).name; };
+  CHECK(name_of(part.node(local.patch.removed[0]).outputs[0]) == graph.value(relu.outputs[0]).name);
+  REQUIRE(part.inputs.size() == 1);
+  CHECK(graph.is_output(graph.outputs[0]));
+  const auto after = apply_patches(local.model, std::span(&local.patch, 1));
+  REQUIRE(after);
+  const Proof proof = prove(local.model, *after, 0, {});
+  CHECK(proof.equal);
+  CHECK(proof.method != ProofMethod::none);
+  // A patch that moves the interface is tried on the whole model.
+  patch.graph_outputs = graph.outputs;
+  CHECK(surroundings.around(patch).model.graphs[0].order.size() == graph.order.size());
 }
 
 TEST_CASE("cutting before a value removes what lies behind it, and only that", "[diagnose]") {

@@ -142,7 +142,8 @@ ReportedCost cost_of_change(const Model& before, const Model& after) {
       for (const NodeId id : graph.order) cost.macs += sign * multiply_adds(graph, graph.node(id));
       for (std::size_t v = 0; v < graph.values.size(); ++v) {
         const Value& value = graph.values[v];
-        if (value.is_constant() && !graph.uses(static_cast<ValueId>(v)).empty())
+        const auto id = static_cast<ValueId>(v);
+        if (value.is_constant() && (!graph.uses(id).empty() || graph.is_output(id)))
           cost.bytes += sign * static_cast<std::int64_t>(value.constant->bytes.size());
       }
     }

@@ -9,7 +9,7 @@ namespace md {
 /// arithmetic; none for operators that only move data. Dynamic dimensions count as 1.
 std::int64_t multiply_adds(const Graph& graph, const Node& node);
 
-/// After minus before. Only constants that somebody still reads are counted.
+/// After minus before. Only constants that somebody still reads, or that are outputs, are counted.
 ReportedCost cost_of_change(const Model& before, const Model& after);
 
 }  // namespace md

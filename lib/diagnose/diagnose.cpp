@@ -132,9 +132,11 @@ class Run {
       if (round_ == 1) rule_out(found);
       const std::vector<std::size_t> tracks = track(found.sites, *model);
       if (round_ > rounds || !request_.options.apply) {
-        if (!request_.options.apply)
+        if (!request_.options.apply) {
+          const Surroundings surroundings(*model);
           for (std::size_t s = 0; s < found.sites.size(); ++s)
-            tracked_[tracks[s]].finding.fixes = list_candidates(*model, found.sites[s]);
+            tracked_[tracks[s]].finding.fixes = list_candidates(surroundings, found.sites[s]);
+        }
         break;
       }
       FixingResult fixing = mend({*model, found.sites, targets_, request_.options});

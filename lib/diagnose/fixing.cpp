@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 
 #include "lib/diagnose/cost.h"
@@ -12,7 +11,6 @@
 #include "lib/diagnose/versions.h"
 #include "lib/edit/apply.h"
 #include "lib/eval/proof.h"
-#include "lib/graph/encode.h"
 
 namespace md {
 namespace {
@@ -38,13 +36,6 @@ void lower(ReportedFix& fix, std::string_view applicability, std::string reason)
   fix.reason += reason;
 }
 
-std::int64_t total_work(const Model& model) {
-  std::int64_t work = 0;
-  for (const Graph& graph : model.graphs)
-    for (const NodeId id : graph.order) work += multiply_adds(graph, graph.node(id));
-  return work;
-}
-
 ReportedFix claim(const Site& site, const ProposedFix& fix) {
   ReportedFix reported;
   reported.title = fix.patch.title;
@@ -64,11 +55,11 @@ std::set<NodeId> changed_nodes(const Model& before, const Model& after, const Pa
   return nodes;
 }
 
-int leftover_records(const FixingInput& in, const Model& after, const Patch& patch) {
+int leftover_records(const FixingInput& in, const Model& before, const Model& after, const Patch& patch) {
   int records = 0;
   for (const Target* target : in.targets)
     if (target->has_table())
-      for (const NodeId id : changed_nodes(in.model, after, patch))
+      for (const NodeId id : changed_nodes(before, after, patch))
         records += static_cast<int>(target->predict_node(after, patch.graph, id).size());
   return records;
 }
@@ -87,23 +78,24 @@ bool changes_interface(const Model& before, const Model& after, const Patch& pat
          (patch.graph_outputs && !same(a.outputs, b.outputs));
 }
 
-Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
+Tried try_fix(const FixingInput& in, Surroundings& surroundings, const Site& site, const ProposedFix& fix) {
   Tried tried;
   tried.reported = claim(site, fix);
   ReportedFix& reported = tried.reported;
-  auto after = apply_patches(in.model, std::span(&fix.patch, 1));
+  const Excerpt local = surroundings.around(fix.patch);
+  auto after = apply_patches(local.model, std::span(&local.patch, 1));
   if (!after) {
     lower(reported, "manual", after.error().message);
     return tried;
   }
-  settle_operator_versions(in.model, *after);
-  reported.cost = cost_of_change(in.model, *after);
-  if (reported.cost.macs > kNoticeableWork && reported.cost.macs > total_work(in.model))
+  settle_operator_versions(local.model, *after);
+  reported.cost = cost_of_change(local.model, *after);
+  if (reported.cost.macs > kNoticeableWork && reported.cost.macs > surroundings.total_work())
     lower(reported, "unsafe",
           fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
-  if (!fix.retypes_interface && changes_interface(in.model, *after, fix.patch))
+  if (!fix.retypes_interface && changes_interface(local.model, *after, local.patch))
     lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
-  tried.leftover = leftover_records(in, *after, fix.patch);
+  tried.leftover = leftover_records(in, local.model, *after, local.patch);
 
   ProofOptions options;
   options.exactness = fix.exactness;
@@ -112,14 +104,14 @@ Tried try_fix(const FixingInput& in, const Site& site, const ProposedFix& fix) {
   options.seed = in.options.seed;
   options.thorough = in.options.thorough;
   options.repairs_fp16 = site.rule->id.starts_with("F16");
-  const Proof proof = prove(in.model, *after, fix.patch.graph, options);
+  const Proof proof = prove(local.model, *after, local.patch.graph, options);
   reported.proofs.push_back(report(proof));
   if (proof.method == ProofMethod::none)
     lower(reported, "unsafe",
           "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));
   else if (!proof.equal)
     lower(reported, "manual", "refuted: " + proof.counterexample);
-  else if (!proof.nonfinite.empty() && nonfinite_may_reach(in.model, fix.patch))
+  else if (!proof.nonfinite.empty() && surroundings.nonfinite_may_reach(fix.patch))
     lower(reported, "unsafe", "differs on values that can reach it: " + proof.nonfinite);
 
   const bool trusted =
@@ -216,41 +208,13 @@ std::optional<Model> apply_chosen(const Model& model, std::vector<Chosen>& chose
 
 }  // namespace
 
-bool nonfinite_may_reach(const Model& model, const Patch& patch) {
-  constexpr double largest_half = 65504;
-  const Graph& graph = model.graphs[static_cast<std::size_t>(patch.graph)];
-  std::vector<ValueId> pending;
-  std::set<ValueId> seen;
-  const auto visit = [&](ValueId id) {
-    if (id >= 0 && seen.insert(id).second) pending.push_back(id);
-  };
-  for (const NodeId id : patch.removed)
-    for (const ValueId v : graph.node(id).inputs) visit(v);
-  for (const Node& node : patch.new_nodes)
-    for (const ValueId v : node.inputs) visit(v);
-  for (const Rewire& rewire : patch.rewires)
-    for (const ValueId v : graph.node(rewire.node).inputs) visit(v);
-  while (!pending.empty()) {
-    const ValueId id = pending.back();
-    pending.pop_back();
-    const Value& value = graph.value(id);
-    if (value.is_constant() && is_float(value.dtype))
-      if (const auto numbers = decode(value))
-        if (std::any_of(numbers->begin(), numbers->end(),
-                        [](double x) { return !std::isfinite(x) || std::fabs(x) > largest_half; }))
-          return true;
-    if (const NodeId producer = graph.producer(id); producer != none_id)
-      for (const ValueId v : graph.node(producer).inputs) visit(v);
-  }
-  return false;
-}
-
-std::vector<ReportedFix> list_candidates(const Model& model, const Site& site) {
+std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const Site& site) {
   std::vector<ReportedFix> fixes;
   for (const ProposedFix& fix : site.result.fixes) {
     ReportedFix reported = claim(site, fix);
-    if (auto after = apply_patches(model, std::span(&fix.patch, 1)))
-      reported.cost = cost_of_change(model, *after);
+    const Excerpt local = surroundings.around(fix.patch);
+    if (auto after = apply_patches(local.model, std::span(&local.patch, 1)))
+      reported.cost = cost_of_change(local.model, *after);
     else
       lower(reported, "manual", after.error().message);
     fixes.push_back(std::move(reported));
@@ -263,13 +227,14 @@ FixingResult mend(const FixingInput& in) {
   result.fixes.resize(in.sites.size());
   std::vector<Chosen> chosen;
   Claims claims;
+  Surroundings surroundings(in.model);
   for (std::size_t s = 0; s < in.sites.size(); ++s) {
     const Site& site = in.sites[s];
     std::optional<Chosen> best;
     int best_leftover = 0;
     for (const ProposedFix& fix : site.result.fixes) {
       if (claims.conflicts(in.model, fix.patch)) continue;
-      Tried tried = try_fix(in, site, fix);
+      Tried tried = try_fix(in, surroundings, site, fix);
       result.fixes[s].push_back(std::move(tried.reported));
       if (!tried.applicable) continue;
       // A rewrite whose own operators the target refuses is a step at best: a later proposal may do it at

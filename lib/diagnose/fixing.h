@@ -5,6 +5,7 @@
 
 #include "lib/diagnose/detection.h"
 #include "lib/diagnose/diagnosis.h"
+#include "lib/diagnose/surroundings.h"
 
 namespace md {
 
@@ -26,10 +27,6 @@ struct FixingResult {
 FixingResult mend(const FixingInput& input);
 
 /// The proposals as candidates, neither proven nor applied, with what they would cost.
-std::vector<ReportedFix> list_candidates(const Model& model, const Site& site);
-
-/// True when a NaN or an infinity can arise above the values that the patch reads: a constant there is not
-/// finite, or is past 65504 and so becomes infinite in fp16.
-bool nonfinite_may_reach(const Model& model, const Patch& patch);
+std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const Site& site);
 
 }  // namespace md

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/eval/node_place.h"
 #include "lib/graph/aten_view.h"
 
 namespace md {
@@ -64,7 +65,7 @@ Status share_write(const Graph& graph, NodeId id, const Tensor& written, TensorM
   const auto map = positions(graph, self, root, before.shape, run_view);
   if (!map) return tl::make_unexpected(map.error());
   if (map->size() != written.size() || before.element_bytes() != written.element_bytes())
-    return input_error(fmt::format("{} (node {}): writes a tensor of another size or type", node.op, id));
+    return input_error(node_place(node, node.op) + ": writes a tensor of another size or type");
   Tensor after = Tensor::make(before.dtype, before.shape, before.store() == Store::f64);
   const std::size_t width = before.element_bytes();
   std::memcpy(after.mutable_raw(), before.raw(), before.bytes());

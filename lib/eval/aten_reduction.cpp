@@ -143,38 +143,36 @@ Status max_dim(KernelCall& call) {
   return c.give_integers(g.shape, places, 1);
 }
 
-Status cumsum(KernelCall& call) {
+/// Runs `row(inputs, members, outputs)` over each row along the argument "dim"; the result has the input's
+/// shape.
+template <class Row>
+Status along_dim(KernelCall& call, Row&& row) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
   const Tensor& x = call.in(0);
   const int dim = x.rank() ? c.dim("dim", x.rank()) : -1;
   if (dim < 0) return c.bad("an axis outside the tensor");
-  const Groups g = group(x.shape, {dim}, true);
   const auto numbers = x.numbers();
   std::vector<double> out(numbers.size());
-  for (const auto& members : g.members) {
-    double total = 0;
-    for (const std::size_t i : members) out[i] = total += numbers[i];
-  }
+  const Groups rows = group(x.shape, {dim}, true);
+  for (const auto& members : rows.members) row(numbers, members, out);
   return c.give(x.shape, out);
 }
 
-Status softmax(KernelCall& call) {
-  AtenCall c(call);
-  if (auto ok = call.need(1); !ok) return ok;
-  const Tensor& x = call.in(0);
-  const int dim = x.rank() ? c.dim("dim", x.rank()) : -1;
-  if (dim < 0) return c.bad("an axis outside the tensor");
-  const Groups g = group(x.shape, {dim}, true);
-  const auto numbers = x.numbers();
-  std::vector<double> out(numbers.size());
-  for (const auto& members : g.members) {
-    const double most = largest(numbers, members);
+Status cumsum(KernelCall& call) {
+  return along_dim(call, [](const auto& in, const auto& members, auto& out) {
     double total = 0;
-    for (const std::size_t i : members) total += out[i] = std::exp(numbers[i] - most);
+    for (const std::size_t i : members) out[i] = total += in[i];
+  });
+}
+
+Status softmax(KernelCall& call) {
+  return along_dim(call, [](const auto& in, const auto& members, auto& out) {
+    const double most = largest(in, members);
+    double total = 0;
+    for (const std::size_t i : members) total += out[i] = std::exp(in[i] - most);
     for (const std::size_t i : members) out[i] /= total;
-  }
-  return c.give(x.shape, out);
+  });
 }
 
 constexpr KernelEntry entries[] = {

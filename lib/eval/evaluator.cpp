@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/eval/aten_alias.h"
+#include "lib/eval/node_place.h"
 #include "lib/eval/run_node.h"
 #include "lib/graph/aten_view.h"
 
@@ -91,8 +92,8 @@ class Run {
     }
     for (const ValueId v : node.inputs) release(v);
     if (live_ > options_.max_bytes)
-      return fail(Error::Kind::unsupported, fmt::format("{} (node {}): more than {} MB of tensors are live",
-                                                        node.op, id, options_.max_bytes >> 20));
+      return fail(Error::Kind::unsupported, fmt::format("{}: more than {} MB of tensors are live",
+                                                        node_place(node, node.op), options_.max_bytes >> 20));
     return {};
   }
 
@@ -104,8 +105,7 @@ class Run {
       const Node& node = graph_.node(view);
       const KernelEntry* entry = find_kernel(kernel_name(node));
       if (!entry)
-        return fail(Error::Kind::unsupported,
-                    fmt::format("no kernel for {} (node {})", kernel_name(node), view));
+        return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
       KernelCall call{model_, graph_, node, view, options_, {&operand}, {}, true, 0, {}, &variables_};
       call.inputs.resize(node.inputs.size());
       call.outputs.resize(node.outputs.size());
@@ -152,8 +152,7 @@ Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::
 Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
   const Node& node = graph_.node(id);
   const KernelEntry* entry = find_kernel(kernel_name(node));
-  if (!entry)
-    return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
+  if (!entry) return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
   KernelCall call{model_, graph_, node, id, options_, std::move(operands), {}, false, 0, {}, &variables_};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [this](int graph_index, std::vector<Tensor> inputs) {

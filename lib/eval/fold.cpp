@@ -20,10 +20,7 @@ std::optional<std::unordered_set<NodeId>> constant_ancestors(const Graph& graph,
     if (producer == none_id || graph.value(v).is_variable) return std::nullopt;
     if (!nodes.insert(producer).second) continue;
     const Node& node = graph.node(producer);
-    // Calls to other graphs and variables may read state.
-    if (!node.subgraphs.empty() || node.op == "READ_VARIABLE" || node.op == "VAR_HANDLE" ||
-        node.op == "RANDOM_UNIFORM" || node.op == "RANDOM_STANDARD_NORMAL" || node.op == "MULTINOMIAL")
-      return std::nullopt;
+    if (depends_on_state(node)) return std::nullopt;
     for (const ValueId input : node.inputs)
       if (input != none_id) open.push_back(input);
   }
@@ -31,6 +28,11 @@ std::optional<std::unordered_set<NodeId>> constant_ancestors(const Graph& graph,
 }
 
 }  // namespace
+
+bool depends_on_state(const Node& node) {
+  return !node.subgraphs.empty() || node.op == "READ_VARIABLE" || node.op == "VAR_HANDLE" ||
+         node.op == "RANDOM_UNIFORM" || node.op == "RANDOM_STANDARD_NORMAL" || node.op == "MULTINOMIAL";
+}
 
 bool depends_on_constants_only(const Graph& graph, ValueId value) {
   return constant_ancestors(graph, value).has_value();

@@ -10,6 +10,10 @@ namespace md {
 Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value,
                           std::int64_t max_bytes = std::int64_t{256} << 20);
 
+/// True when a node's result is not decided by its operands: it calls other graphs, reads a state, or is
+/// random.
+bool depends_on_state(const Node& node);
+
 /// True when nothing that `value` depends on is known only at run time. Cheap: looks at the graph, computes
 /// nothing.
 bool depends_on_constants_only(const Graph& graph, ValueId value);

@@ -4,6 +4,7 @@
 
 #include "lib/eval/aten_call.h"
 #include "lib/eval/kernel.h"
+#include "lib/eval/node_place.h"
 
 namespace md {
 namespace {
@@ -51,12 +52,12 @@ Status KernelCall::need(std::size_t n) const {
 }
 
 tl::unexpected<Error> KernelCall::bad(std::string what) const {
-  return input_error(fmt::format("{} (node {}): {}", kernel_name(node), id, what));
+  return input_error(node_place(node, kernel_name(node)) + ": " + what);
 }
 
 tl::unexpected<Error> KernelCall::unsupported(std::string what) const {
   return fail(Error::Kind::unsupported,
-              fmt::format("no kernel for {} (node {}) {}", kernel_name(node), id, what));
+              fmt::format("no kernel for {} {}", node_place(node, kernel_name(node)), what));
 }
 
 Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
@@ -67,7 +68,7 @@ Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
   if (*count > options.max_bytes / 16 && static_cast<std::uint64_t>(*count) * store_bytes(*store) * 2 >
                                              static_cast<std::uint64_t>(options.max_bytes))
     return fail(Error::Kind::unsupported,
-                fmt::format("{} (node {}): a result of shape {} is past the limit of {} MB", node.op, id,
+                fmt::format("{}: a result of shape {} is past the limit of {} MB", node_place(node, node.op),
                             shape_text(shape), options.max_bytes >> 20));
   return Tensor::make(dtype, std::move(shape), wide());
 }

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "lib/eval/contraction.h"
+#include "lib/eval/convolution_types.h"
 #include "lib/eval/hybrid.h"
 #include "lib/eval/quantized.h"
 #include "lib/eval/window.h"
@@ -177,24 +178,12 @@ Status conv_2d(KernelCall& call) {
   if (c.groups < 1 || c.filters % c.groups) return call.bad("the groups do not divide the filters");
   auto out = call.make_output(0, {c.batch, c.h.out, c.w.out, c.filters});
   if (!out) return tl::make_unexpected(out.error());
-  Status done;
-  if (x.store() == Store::f32 && w.store() == Store::f32 && out->store() == Store::f32)
-    done = convolve_float<float>(call, c, x, w, *out);
-  else if (x.store() == Store::f64 && w.store() == Store::f64 && out->store() == Store::f64)
-    done = convolve_float<double>(call, c, x, w, *out);
-  else if (x.is_float() && out->is_float())
-    done = convolve_hybrid(call, c, x, w, *out);
-  else if (x.store() == Store::i8 && w.store() == Store::i8 && out->store() == Store::i8)
-    done = convolve_quantized<std::int8_t, std::int8_t>(call, c, x, w, *out);
-  else if (x.store() == Store::u8 && w.store() == Store::u8 && out->store() == Store::u8)
-    done = convolve_quantized<std::uint8_t, std::uint8_t>(call, c, x, w, *out);
-  else if (x.store() == Store::i16 && w.store() == Store::i8 && out->store() == Store::i16)
-    done = convolve_quantized<std::int16_t, std::int8_t>(call, c, x, w, *out);
-  else
-    return call.unsupported(fmt::format("on {} and {}", name(x.dtype), name(w.dtype)));
-  if (!done) return done;
-  call.outputs[0] = std::move(*out);
-  return {};
+  return by_convolution_types(
+      call, x, w, *out, [&](auto real) { return convolve_float<decltype(real)>(call, c, x, w, *out); },
+      [&] { return convolve_hybrid(call, c, x, w, *out); },
+      [&](auto data, auto filter) {
+        return convolve_quantized<decltype(data), decltype(filter)>(call, c, x, w, *out);
+      });
 }
 
 }  // namespace

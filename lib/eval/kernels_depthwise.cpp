@@ -2,6 +2,7 @@
 #include <array>
 
 #include "lib/eval/contraction.h"
+#include "lib/eval/convolution_types.h"
 #include "lib/eval/hybrid.h"
 #include "lib/eval/quantized.h"
 #include "lib/eval/sums.h"
@@ -206,24 +207,12 @@ Status depthwise_conv_2d(KernelCall& call) {
   const Depthwise d{x.shape[0], x.shape[3], w.shape[3] / x.shape[3], both->first, both->second, *activation};
   auto out = call.make_output(0, {d.batch, d.h.out, d.w.out, d.filters()});
   if (!out) return tl::make_unexpected(out.error());
-  Status done;
-  if (x.store() == Store::f32 && w.store() == Store::f32 && out->store() == Store::f32)
-    done = depthwise_float<float>(call, d, x, w, *out);
-  else if (x.store() == Store::f64 && w.store() == Store::f64 && out->store() == Store::f64)
-    done = depthwise_float<double>(call, d, x, w, *out);
-  else if (x.is_float() && out->is_float())
-    done = depthwise_hybrid(call, d, x, w, *out);
-  else if (x.store() == Store::i8 && w.store() == Store::i8 && out->store() == Store::i8)
-    done = depthwise_quantized<std::int8_t, std::int8_t>(call, d, x, w, *out);
-  else if (x.store() == Store::u8 && w.store() == Store::u8 && out->store() == Store::u8)
-    done = depthwise_quantized<std::uint8_t, std::uint8_t>(call, d, x, w, *out);
-  else if (x.store() == Store::i16 && w.store() == Store::i8 && out->store() == Store::i16)
-    done = depthwise_quantized<std::int16_t, std::int8_t>(call, d, x, w, *out);
-  else
-    return call.unsupported(fmt::format("on {} and {}", name(x.dtype), name(w.dtype)));
-  if (!done) return done;
-  call.outputs[0] = std::move(*out);
-  return {};
+  return by_convolution_types(
+      call, x, w, *out, [&](auto real) { return depthwise_float<decltype(real)>(call, d, x, w, *out); },
+      [&] { return depthwise_hybrid(call, d, x, w, *out); },
+      [&](auto data, auto filter) {
+        return depthwise_quantized<decltype(data), decltype(filter)>(call, d, x, w, *out);
+      });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include "lib/eval/node_place.h"
 
 namespace md {
 namespace {
@@ -55,7 +56,7 @@ Result<NodeRun> finish_node(const KernelEntry& entry, KernelCall& call) {
     if (call.node.outputs[i] == none_id) continue;
     if (t.empty())
       return fail(Error::Kind::internal,
-                  fmt::format("{} (node {}): output {} was not computed", call.node.op, call.id, i));
+                  fmt::format("{}: output {} was not computed", node_place(call.node, call.node.op), i));
     // A tensor that shares its elements was rounded when they were made.
     if (entry.moved_operands == 0) round_to_type(t, call.mode());
   }
@@ -67,8 +68,7 @@ Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id,
                          VariableStore* variables, bool carriers) {
   const Node& node = graph.node(id);
   const KernelEntry* entry = find_kernel(kernel_name(node));
-  if (!entry)
-    return fail(Error::Kind::unsupported, fmt::format("no kernel for {} (node {})", kernel_name(node), id));
+  if (!entry) return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
   KernelCall call{model, graph, node, id, options, std::move(operands), {}, carriers, 0, {}, variables};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [&](int graph_index, std::vector<Tensor> inputs) {

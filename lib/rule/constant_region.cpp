@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "lib/base/disjoint_sets.h"
 #include "lib/edit/builder.h"
 #include "lib/edit/dead.h"
 #include "lib/eval/fold.h"
@@ -22,25 +22,11 @@ bool can_fold(const Graph& graph, const Node& node) {
                       [&](ValueId v) { return v >= 0 && graph.value(v).is_variable; });
 }
 
-/// Sets of nodes, joined where one makes what the other reads.
-class Groups {
- public:
-  explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
-  std::size_t find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::size_t a, std::size_t b) { parent_[find(a)] = find(b); }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
 }  // namespace
 
 std::vector<ConstantRegion> constant_regions(const Graph& graph) {
   std::vector<char> folds(graph.nodes.size(), 0);
-  Groups groups(graph.nodes.size());
+  DisjointSets groups(graph.nodes.size());
   const auto producer_folds = [&](ValueId v) {
     const NodeId producer = graph.producer(v);
     return producer != none_id && folds[static_cast<std::size_t>(producer)] != 0;

@@ -11,4 +11,7 @@ namespace md {
 /// unknown words and signatures that do not compile are errors (path:line).
 Status read_rule_data(const std::string& path, int line, std::string_view json, Rule& rule);
 
+/// JSON Schema (2020-12) of that block, for editors.
+std::string_view rule_schema();
+
 }  // namespace md

@@ -115,4 +115,21 @@ Patch plain_slice_patch(const Graph& graph, int graph_index, NodeId id, const Re
   return patch.take();
 }
 
+DetectResult plain_slice_finding(const DetectContext& context, NodeId id, std::string title) {
+  const Node& node = context.graph.node(id);
+  DetectResult result;
+  result.nodes = {id};
+  result.value = node.outputs[0];
+  const auto slice = resolve_slice(context.graph, node);
+  if (!slice) {
+    result.state = DetectResult::State::declined;
+    result.reason = "its shapes or bounds are not known before run time";
+  } else {
+    result.fixes.push_back(
+        {plain_slice_patch(context.graph, context.graph_index, id, *slice, std::move(title)),
+         Exactness::exact, false, ""});
+  }
+  return result;
+}
+
 }  // namespace md

@@ -5,6 +5,7 @@
 
 #include "lib/edit/patch.h"
 #include "lib/graph/graph.h"
+#include "lib/rule/detector.h"
 
 namespace md {
 
@@ -22,5 +23,9 @@ std::optional<ResolvedSlice> resolve_slice(const Graph& graph, const Node& node)
 /// each only where it does something.
 Patch plain_slice_patch(const Graph& graph, int graph_index, NodeId node, const ResolvedSlice& slice,
                         std::string title);
+
+/// The finding of a slice that the accelerator does not take, with that patch; declined where the slice
+/// cannot be resolved. The caller adds the message.
+DetectResult plain_slice_finding(const DetectContext& context, NodeId node, std::string title);
 
 }  // namespace md

@@ -1,11 +1,11 @@
 #include "lib/rule/rank_region.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "lib/base/disjoint_sets.h"
 #include "lib/rule/rank_lowering.h"
 
 namespace md {
@@ -15,20 +15,6 @@ namespace {
 bool is_wide(const Graph& graph, ValueId id) {
   return id >= 0 && graph.value(id).rank() > 4 && !graph.value(id).is_constant();
 }
-
-/// Union-find over nodes.
-class Groups {
- public:
-  explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
-  std::size_t find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::size_t a, std::size_t b) { parent_[find(a)] = find(b); }
-
- private:
-  std::vector<std::size_t> parent_;
-};
 
 std::string unfit_reason(const Graph& graph, const RankRegion& region) {
   for (const NodeId id : region.nodes) {
@@ -48,7 +34,7 @@ std::string unfit_reason(const Graph& graph, const RankRegion& region) {
 }  // namespace
 
 std::vector<RankRegion> rank_regions(const Graph& graph) {
-  Groups groups(graph.nodes.size());
+  DisjointSets groups(graph.nodes.size());
   std::vector<NodeId> member(graph.nodes.size(), 0);
   std::vector<NodeId> first_node(graph.values.size(), none_id);
   for (const NodeId id : graph.order) {

@@ -16,21 +16,10 @@ std::vector<DetectResult> LRT032(const DetectContext& context) {
     for (const char* name : {"shrink_axis_mask", "new_axis_mask", "ellipsis_mask"})
       if (node.attrs.integer(name) != 0) masks += (masks.empty() ? "" : ", ") + std::string(name);
     if (masks.empty()) continue;
-    DetectResult result;
-    result.nodes = {id};
-    result.value = node.outputs[0];
+    DetectResult result = plain_slice_finding(context, id, "slice without masks, then RESHAPE");
     result.message =
         fmt::format("STRIDED_SLICE with {}: the accelerator slices, but neither drops nor adds axes", masks);
     result.at_source = "Slice with ranges and reshape: `x[:, i:i + 1].reshape(...)` instead of `x[:, i]`.";
-    const auto slice = resolve_slice(graph, node);
-    if (!slice) {
-      result.state = DetectResult::State::declined;
-      result.reason = "its shapes or bounds are not known before run time";
-    } else {
-      result.fixes.push_back(
-          {plain_slice_patch(graph, context.graph_index, id, *slice, "slice without masks, then RESHAPE"),
-           Exactness::exact, false, ""});
-    }
     results.push_back(std::move(result));
   }
   return results;

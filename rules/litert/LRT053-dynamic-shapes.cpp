@@ -26,9 +26,19 @@ std::vector<DetectResult> LRT053(const DetectContext& context) {
   result.message = inputs.empty()
                        ? std::string("values inside the model have shapes that depend on other values")
                        : fmt::format("inputs without a fixed shape: {}", inputs);
-  result.reason =
-      "pin the shapes: export with fixed sizes (or resize the inputs to the size you use before the model is "
-      "compiled); SHAPE and what is computed from it then folds away (LRT030)";
+  std::string wish;  // what to type, with the sizes that are fixed filled in
+  for (const ValueId v : graph.inputs) {
+    const Value& value = graph.value(v);
+    if (is_static(value)) continue;
+    wish += fmt::format(" --shape {}=", value.name);
+    for (std::size_t d = 0; d < value.shape.size(); ++d)
+      wish += (d ? "," : "") + (value.shape[d] < 0 ? std::string("N") : fmt::format("{}", value.shape[d]));
+  }
+  result.reason = wish.empty()
+                      ? std::string(
+                            "no input decides them: the sizes depend on the data; export an operator "
+                            "with a fixed result (a mask instead of the selected rows)")
+                      : fmt::format("say which size is meant:{}; or export with fixed sizes", wish);
   result.at_source = "Export without dynamic_shapes, one model a size, or pad to the largest size.";
   return {std::move(result)};
 }
