@@ -7,7 +7,7 @@ kind=release
 flags=(-DCMAKE_BUILD_TYPE=Release -DMD_SANITIZE=OFF)
 if [ "${1:-}" = --sanitize ]; then
   kind=sanitize
-  flags=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1" -DMD_SANITIZE=ON)
+  flags=(-DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" -DMD_SANITIZE=ON)
 fi
 scripts/setup.sh --judges
 cmake -S . -B "build-$kind" -G Ninja "${flags[@]}"
