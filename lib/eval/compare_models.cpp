@@ -230,7 +230,8 @@ class Tally {
       result_.note = fmt::format("{} elements leave the range of floats in A on extreme inputs", left_range_);
     if (ill_conditioned_ > 0)
       result_.note += fmt::format(
-          "{}on {} samples A's own rounding errors are as large as the differences, which are not counted",
+          "{}on {} samples the first model's own rounding errors are as large as the differences, which are "
+          "not counted",
           result_.note.empty() ? "" : "; ", ill_conditioned_);
     result_.equal = result_.evaluated && all_good_ && result_.interface_differences.empty();
   }
