@@ -77,4 +77,29 @@ TEST_CASE("JSON and command-line libraries stay out of headers and out of the li
   }
 }
 
+// Two types of one name in one namespace are one type to the linker: it keeps one destructor for both.
+TEST_CASE("no two headers define a type of the same name in the same namespace", "[layers]") {
+  std::map<std::string, std::string> seen;
+  for (const char* folder : {"lib", "app", "rules", "test"})
+    for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/" + folder)) {
+      if (entry.path().extension() != ".h") continue;
+      std::istringstream text(test::read_text(entry.path().string()));
+      std::string space;
+      for (std::string line; std::getline(text, line);) {
+        std::istringstream words(line);
+        std::string kind, name, after;
+        words >> kind >> name;
+        if (kind == "namespace") space = name;
+        if (kind == "enum" && name == "class") words >> name;
+        if (line.starts_with(" ") || (kind != "struct" && kind != "class" && kind != "enum")) continue;
+        if (line.ends_with(";") && line.find('{') == std::string::npos) continue;  // only declared
+        const std::string key = space + "::" + name;
+        INFO(key << " in " << entry.path().string() << " and " << seen[key]);
+        CHECK(seen[key].empty());
+        seen[key] = entry.path().string();
+      }
+    }
+  CHECK(seen.size() > 100);
+}
+
 }  // namespace md

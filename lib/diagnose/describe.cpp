@@ -114,7 +114,7 @@ ReportedLocation locate(const Model& model, int graph_index, NodeId id, ValueId 
   return location;
 }
 
-Finding describe(const Site& site, const Model& model, int round, bool assumed) {
+Finding describe(const FoundSite& site, const Model& model, int round, bool assumed) {
   Finding finding = from_rule(*site.rule);
   finding.severity = name(site.severity);
   switch (site.result.state) {

@@ -8,7 +8,7 @@
 namespace md {
 
 /// Without fixes; `round` from 1.
-Finding describe(const Site& site, const Model& model, int round, bool assumed);
+Finding describe(const FoundSite& site, const Model& model, int round, bool assumed);
 
 /// A finding from the log alone: the rule's page as advice, places in the model when some are known.
 Finding describe_log_hit(const Rule& rule, const LogEvidence& evidence, int log_index, const Model* model);

@@ -70,7 +70,7 @@ class Round {
       for (const int graph : graphs) look(*rule, graph);
     }
     drop_overshadowed();
-    std::stable_sort(result_.sites.begin(), result_.sites.end(), [](const Site& a, const Site& b) {
+    std::stable_sort(result_.sites.begin(), result_.sites.end(), [](const FoundSite& a, const FoundSite& b) {
       if (a.severity != b.severity) return a.severity > b.severity;
       return std::pair(a.graph, a.root()) < std::pair(b.graph, b.root());
     });
@@ -104,7 +104,7 @@ class Round {
   /// Keeps a result that something triggers, and says how severe it is.
   void consider(const Rule& rule, int graph, DetectResult found, const Target* target,
                 const Prediction* prediction) {
-    Site site;
+    FoundSite site;
     site.rule = &rule;
     site.graph = graph;
     site.result = std::move(found);
@@ -122,7 +122,7 @@ class Round {
     merge(std::move(site));
   }
 
-  bool is_predicted(const Site& site, const Prediction& prediction) {
+  bool is_predicted(const FoundSite& site, const Prediction& prediction) {
     return std::any_of(prediction.records.begin(), prediction.records.end(),
                        [&](const PredictedRecord& record) {
                          return record.graph == site.graph &&
@@ -132,7 +132,7 @@ class Round {
                        });
   }
 
-  void collect_evidence(Site& site) {
+  void collect_evidence(FoundSite& site) {
     for (std::size_t i = 0; i < in_.evidence.size(); ++i) {
       const LogEvidence& item = in_.evidence[i];
       if (std::find(item.rules.begin(), item.rules.end(), site.rule) == item.rules.end() ||
@@ -152,7 +152,7 @@ class Round {
     }
   }
 
-  Severity severity_of(const Site& site, const Target* target, bool symptom) const {
+  Severity severity_of(const FoundSite& site, const Target* target, bool symptom) const {
     Severity severity = site.rule->severity;
     if (site.result.likelihood != Likelihood::shown && !symptom) return Severity::note;
     if (!site.by_log && !site.by_prediction) {
@@ -166,7 +166,7 @@ class Round {
   }
 
   /// A failure inside the delegate's kernels also ends a run that may fall back to the CPU.
-  bool kills_both(const Site& site) const {
+  bool kills_both(const FoundSite& site) const {
     constexpr std::string_view hard = "INVALID_ARGUMENT";
     return std::any_of(site.rule->log.begin(), site.rule->log.end(), [&](const Signature& signature) {
       return signature.text().find(hard) != std::string::npos ||
@@ -175,8 +175,8 @@ class Round {
   }
 
   /// Several targets find the same site: the severest counts, and further ways to mend it are kept.
-  void merge(Site site) {
-    const auto same = std::find_if(result_.sites.begin(), result_.sites.end(), [&](const Site& known) {
+  void merge(FoundSite site) {
+    const auto same = std::find_if(result_.sites.begin(), result_.sites.end(), [&](const FoundSite& known) {
       return known.rule == site.rule && known.graph == site.graph && known.result.nodes == site.result.nodes;
     });
     if (same == result_.sites.end()) {
@@ -202,12 +202,12 @@ class Round {
   /// reporting.
   void drop_overshadowed() {
     std::set<NodePlace> mended, advised;
-    for (const Site& site : result_.sites)
+    for (const FoundSite& site : result_.sites)
       for (const NodeId id : site.result.nodes) {
         if (site.result.state == DetectResult::State::matched) mended.insert({site.graph, id});
         if (site.result.state == DetectResult::State::advice) advised.insert({site.graph, id});
       }
-    std::erase_if(result_.sites, [&](const Site& site) {
+    std::erase_if(result_.sites, [&](const FoundSite& site) {
       if (site.result.state == DetectResult::State::matched) return false;
       const NodePlace place{site.graph, site.root()};
       if (mended.contains(place)) return true;

@@ -10,7 +10,7 @@
 namespace md {
 
 /// A fault at a place, with what made the rule speak.
-struct Site {
+struct FoundSite {
   const Rule* rule = nullptr;
   int graph = 0;
   DetectResult result;
@@ -32,7 +32,7 @@ struct RoundInput {
 };
 
 struct RoundResult {
-  std::vector<Site> sites;                    ///< root causes first
+  std::vector<FoundSite> sites;               ///< root causes first
   std::vector<const Rule*> silent_rules_run;  ///< rules without a log line that were looked for
 };
 

@@ -174,16 +174,16 @@ class Run {
   void rule_out(const RoundResult& found) {
     for (const Rule* rule : found.silent_rules_run)
       if (std::none_of(found.sites.begin(), found.sites.end(),
-                       [&](const Site& site) { return site.rule == rule; }))
+                       [&](const FoundSite& site) { return site.rule == rule; }))
         out_.ruled_out.push_back(rule->id);
   }
 
   /// Index into tracked_ for every site; new ones are added.
-  std::vector<std::size_t> track(const std::vector<Site>& sites, const Model& model) {
+  std::vector<std::size_t> track(const std::vector<FoundSite>& sites, const Model& model) {
     std::vector<std::size_t> indices;
     const bool assumed =
         std::any_of(targets_.begin(), targets_.end(), [](const Target* target) { return target->assumed; });
-    for (const Site& site : sites) {
+    for (const FoundSite& site : sites) {
       const auto same = std::find_if(tracked_.begin(), tracked_.end(), [&](const Tracked& known) {
         return !known.applied() && known.rule == site.rule && known.graph == site.graph &&
                known.nodes == site.result.nodes;

@@ -36,7 +36,7 @@ void lower(ReportedFix& fix, std::string_view applicability, std::string reason)
   fix.reason += reason;
 }
 
-ReportedFix claim(const Site& site, const ProposedFix& fix) {
+ReportedFix claim(const FoundSite& site, const ProposedFix& fix) {
   ReportedFix reported;
   reported.title = fix.patch.title;
   reported.exactness = name(fix.exactness);
@@ -78,7 +78,8 @@ bool changes_interface(const Model& before, const Model& after, const Patch& pat
          (patch.graph_outputs && !same(a.outputs, b.outputs));
 }
 
-Tried try_fix(const FixingInput& in, Surroundings& surroundings, const Site& site, const ProposedFix& fix) {
+Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite& site,
+              const ProposedFix& fix) {
   Tried tried;
   tried.reported = claim(site, fix);
   ReportedFix& reported = tried.reported;
@@ -208,7 +209,7 @@ std::optional<Model> apply_chosen(const Model& model, std::vector<Chosen>& chose
 
 }  // namespace
 
-std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const Site& site) {
+std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const FoundSite& site) {
   std::vector<ReportedFix> fixes;
   for (const ProposedFix& fix : site.result.fixes) {
     ReportedFix reported = claim(site, fix);
@@ -229,7 +230,7 @@ FixingResult mend(const FixingInput& in) {
   Claims claims;
   Surroundings surroundings(in.model);
   for (std::size_t s = 0; s < in.sites.size(); ++s) {
-    const Site& site = in.sites[s];
+    const FoundSite& site = in.sites[s];
     std::optional<Chosen> best;
     int best_leftover = 0;
     for (const ProposedFix& fix : site.result.fixes) {

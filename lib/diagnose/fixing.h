@@ -11,7 +11,7 @@ namespace md {
 
 struct FixingInput {
   const Model& model;
-  const std::vector<Site>& sites;
+  const std::vector<FoundSite>& sites;
   const std::vector<const Target*>& targets;
   const DiagnoseOptions& options;
 };
@@ -27,6 +27,6 @@ struct FixingResult {
 FixingResult mend(const FixingInput& input);
 
 /// The proposals as candidates, neither proven nor applied, with what they would cost.
-std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const Site& site);
+std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const FoundSite& site);
 
 }  // namespace md

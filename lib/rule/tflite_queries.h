@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/graph/graph.h"
+#include "lib/target/bhwc.h"
 
 namespace md {
 
@@ -46,12 +47,7 @@ bool is_binary_elementwise(std::string_view op);
 /// The activation fused into a node: "NONE" when there is none.
 std::string_view fused_activation(const Node& node);
 
-/// The delegate's view of a shape: rank 1 is (B,1,1,1), rank 2 (B,1,1,C), rank 3 (B,1,W,C). nullopt past
-/// rank 4.
-struct Bhwc {
-  std::int64_t b = 1, h = 1, w = 1, c = 1;
-  bool operator==(const Bhwc&) const = default;
-};
+/// The delegate's view of a shape, dynamic dimensions as they are; nullopt past rank 4.
 std::optional<Bhwc> bhwc_of(const Shape& shape);
 
 }  // namespace md

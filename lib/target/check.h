@@ -11,6 +11,7 @@
 
 #include "lib/base/version.h"
 #include "lib/graph/graph.h"
+#include "lib/target/bhwc.h"
 
 namespace md {
 
@@ -93,14 +94,6 @@ std::string_view runtime_type_name(DType type);
 std::string filled(std::string_view text,
                    const std::vector<std::pair<std::string_view, std::string>>& values);
 
-/// The delegate's four axes (batch, height, width, channels) of a tensor of rank 0 to 4: rank 1 is the batch,
-/// rank 2 batch and channels, rank 3 batch, width and channels. Higher ranks keep their first four axes.
-struct Bhwc {
-  std::int64_t b = 1, h = 1, w = 1, c = 1;
-  bool operator==(const Bhwc&) const = default;
-  std::string text() const;  ///< "{bhwc, {1, 1, 16, 16}}"
-};
-Bhwc bhwc(const Shape& shape);
 std::int64_t elements(const Shape& shape);  ///< a dynamic dimension counts as 1
 
 }  // namespace md
