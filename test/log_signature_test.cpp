@@ -1,4 +1,3 @@
-#include <chrono>
 
 #include "lib/log/signature.h"
 #include "lib/log/signature_set.h"
@@ -85,9 +84,7 @@ TEST_CASE("hostile messages take linear time", "[log][signature]") {
   const Signature signature = compile("{a:text}abababab{b:text}abababab{c:text}abababac");
   std::string message;
   for (int i = 0; i < 500'000; ++i) message += "ab";
-  const auto start = std::chrono::steady_clock::now();
-  CHECK_FALSE(signature.match(message));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  CHECK_FALSE(signature.match(message));  // with backtracking: days, and the test's time is up
 }
 
 TEST_CASE("a set finds what its signatures find one by one", "[log][signature]") {

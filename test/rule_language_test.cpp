@@ -1,5 +1,4 @@
 // The rule language: what it matches, what it declines and why, what it refuses to load.
-#include <chrono>
 #include <random>
 
 #include "lib/edit/apply.h"
@@ -209,13 +208,11 @@ TEST_CASE("grids are found, and one changed index breaks them", "[rule]") {
 
 TEST_CASE("matching is linear in the graph", "[rule]") {
   std::string text = "input %x0 : f32[4]\n";
-  constexpr int n = 20000;
+  constexpr int n = 200'000;  // squared, the test's time is up
   for (int i = 0; i < n; ++i)
     text += "%x" + std::to_string(i + 1) + " = RELU(%x" + std::to_string(i) + ") : f32[4]\n";
   const Model model = model_of(text + "output %x" + std::to_string(n) + "\n");
-  const auto start = std::chrono::steady_clock::now();
   REQUIRE(sites("match { %a = NEG(%x)\n %y = RELU(%a) }\nreplace \"r\" { %y = ABS(%x) }", model).empty());
-  REQUIRE(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
 }
 
 namespace {

@@ -1,6 +1,8 @@
 #include "lib/eval/hybrid.h"
+#include <limits>
 
 #include "lib/eval/contraction.h"
+#include "lib/eval/wrap.h"
 
 namespace md {
 namespace {
@@ -28,7 +30,9 @@ DynamicRow quantize_row(const float* values, std::size_t n, std::size_t step) {
   // The end of the range whose rounding error is smaller fixes the zero point.
   float zero = -(first + low_scaled) > last + high_scaled ? first - low_scaled : last - high_scaled;
   zero = std::min(std::max(zero, first), last);
-  row.zero = static_cast<std::int32_t>(std::nearbyint(zero));
+  // Not a number where the row holds infinities: the machine's conversion gives the smallest integer then.
+  row.zero = zero >= first ? static_cast<std::int32_t>(std::nearbyint(zero))
+                           : std::numeric_limits<std::int32_t>::min();
   row.scale = 1.0f / scale;
   for (std::size_t i = 0; i < n; ++i) {
     const float q = std::nearbyint(values[i * step] * scale) + static_cast<float>(row.zero);
@@ -64,7 +68,8 @@ Status hybrid_dense(KernelCall& call, const Tensor& x, const Tensor& w, Tensor& 
     const DynamicRow row = quantize_row(a.data() + i * k, k);
     for (std::size_t j = 0; j < n; ++j) {
       std::int32_t sum = 0;
-      for (std::size_t t = 0; t < k; ++t) sum += (row.stored[t] - row.zero) * b[j * k + t];
+      for (std::size_t t = 0; t < k; ++t)
+        sum = plus(sum, times(minus<std::int32_t>(row.stored[t], row.zero), std::int32_t{b[j * k + t]}));
       const float bias = call.has(2) ? call.in(2).data<float>()[j] : 0.0f;
       to[i * n + j] = static_cast<float>(sum) * row.scale * weight_scale(w, j) + bias;
     }
