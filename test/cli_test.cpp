@@ -317,7 +317,7 @@ TEST_CASE("the schemas that the program carries fit what it reads", "[cli]") {
   check_refused(run_program({"schema", "rules"}), 2, {"diagnosis, rule or config"});
 }
 
-TEST_CASE("--shape fixes the size of an input that may change", "[cli]") {
+TEST_CASE("the size of an input that may change is fixed on request", "[cli]") {
   const ScratchFolder folder;
   test::Recipe recipe;
   recipe.dynamic_batch = true;

@@ -102,4 +102,21 @@ TEST_CASE("no two headers define a type of the same name in the same namespace",
   CHECK(seen.size() > 100);
 }
 
+// ctest hands each name to the test program as an argument.
+TEST_CASE("no test has a name that looks like an option", "[layers]") {
+  std::size_t names = 0;
+  for (const auto& entry : fs::directory_iterator(test::source_dir() + "/test")) {
+    if (!is_source(entry.path())) continue;
+    std::istringstream text(test::read_text(entry.path().string()));
+    const std::string start = "TEST_CASE(\"";
+    for (std::string line; std::getline(text, line);) {
+      if (!line.starts_with(start)) continue;
+      INFO(entry.path().string() << ": " << line);
+      CHECK(line[start.size()] != '-');
+      ++names;
+    }
+  }
+  CHECK(names > 200);
+}
+
 }  // namespace md
