@@ -26,9 +26,14 @@ struct Parsed {
   std::vector<std::string> files;
 };
 
+/// An option that may be repeated; each takes one value, so that a model's name may follow.
 CLI::Option* add_list(CLI::App* command, const std::string& name, std::vector<std::string>& values,
                       const std::string& help) {
-  return command->add_option(name, values, help)->type_size(1)->expected(1, 1 << 20)->allow_extra_args(false);
+  return command->add_option(name, values, help)
+      ->type_size(1)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 /// Files named without an option.

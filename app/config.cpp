@@ -29,7 +29,7 @@ Json option_schema(const CLI::Option& option) {
     const Json one = {{"type", type.starts_with("INT") || type.starts_with("UINT") ? "integer"
                                : type.starts_with("FLOAT")                         ? "number"
                                                                                    : "string"}};
-    schema = option.get_expected_max() == 1
+    schema = option.get_multi_option_policy() != CLI::MultiOptionPolicy::TakeAll
                  ? one
                  : Json{{"anyOf", Json::array({one, Json{{"type", "array"}, {"items", one}}})}};
   }

@@ -269,6 +269,20 @@ TEST_CASE("reports, baselines and the report command", "[cli]") {
   check_refused(run_program({"report", model}), 2, {"not JSON"});
 }
 
+TEST_CASE("options may stand before the model, and be repeated", "[cli]") {
+  const std::string model = test::fixture("cli/repeat_kv.tflite"), log = test::fixture("cli/repeat_kv.log");
+  CHECK(run_program({"check", "--target", "litert-gpu@2.3.0", model}).exit_code == 1);
+  CHECK(run_program({"fix", "--dry-run", "--log", log, model}).exit_code == 0);
+  CHECK(run_program({"fix", "--dry-run", "--log", log, "--log", log, model}).exit_code == 0);
+  CHECK(run_program({"check", "--ignore", "LRT012", model}).exit_code == 1);
+  CHECK(run_program({"check", "--ignore", "LRT012", "--ignore", "LRT006", model}).exit_code == 0);
+  CHECK(run_program({"check", "--ignore", "LRT012,LRT006", model}).exit_code == 0);
+  const std::string hardtanh = test::fixture("cli/hardtanh.tflite");
+  CHECK(run_program({"check", "--ignore", "LRT001", "--ignore", "LRT015", hardtanh}).exit_code == 0);
+  CHECK(run_program({"check", "--ignore", "LRT001,LRT015", hardtanh}).exit_code == 0);
+  CHECK(run_program({"check", hardtanh, "--ignore", "LRT015"}).exit_code == 0);
+}
+
 TEST_CASE("rules can be left out, and what they explain is then not counted", "[cli]") {
   const std::string model = test::fixture("cli/hardtanh.tflite");
   CHECK(run_program({"check", model, "--ignore", "LRT015"}).exit_code == 0);
