@@ -167,7 +167,7 @@ class CommandLine {
       return fail_usage(error.what());
     }
     if (program_.get_subcommands().empty()) {
-      fmt::print(stderr, "{}", program_.help());
+      fmt::print(stderr, "{}\n", program_.help());
       return 2;
     }
     CLI::App& command = *program_.get_subcommands().front();
@@ -317,8 +317,12 @@ class CommandLine {
 
   std::string chosen_help() const {
     const CLI::App* app = &program_;
-    while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-    return app->help();
+    std::string path;
+    while (!app->get_subcommands().empty()) {
+      path += (path.empty() ? "" : " ") + app->get_name();
+      app = app->get_subcommands().front();
+    }
+    return app->help(path) + "\n";
   }
 
   int dispatch(const CLI::App& command) {

@@ -56,6 +56,14 @@ TEST_CASE("literals match whole words and wrapped lines", "[log][signature]") {
   CHECK_FALSE(compile("Not Supported op").match("Not supported op"));
 }
 
+TEST_CASE("a closing full stop may be missing where the message is quoted", "[log][signature]") {
+  const Signature signature = compile("GATHER_ND: Operation is not supported.");
+  CHECK(signature.match("GATHER_ND: Operation is not supported."));
+  CHECK(signature.match("we get \"GATHER_ND: Operation is not supported\" on the phone"));
+  CHECK_FALSE(signature.match("GATHER_ND: Operation is not"));
+  CHECK_FALSE(compile("version {v:int}. Then more.").match("version 3 Then more"));  // only the closing one
+}
+
 TEST_CASE("a capture gives up its first choice when the rest does not fit", "[log][signature]") {
   CHECK(capture("kernel '{op:word}' not found", "kernel 'a' b' kernel 'aten::x.out' not found", "op") ==
         "aten::x.out");

@@ -123,6 +123,8 @@ Result<Signature> Signature::compile(std::string_view text) {
   const auto error = [&](std::string_view what) {
     return input_error(fmt::format("signature \"{}\": {}", text, what));
   };
+  // A closing full stop is lost when people quote a message: the words in front of it decide.
+  if (text.ends_with('.') && !text.ends_with("}.") && !text.ends_with("..")) text.remove_suffix(1);
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     const bool doubled = at + 1 < text.size() && text[at + 1] == c;
