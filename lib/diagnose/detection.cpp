@@ -37,9 +37,17 @@ std::vector<int> executed_graphs(const Model& model) {
         for (const std::int32_t body : graph.node(id).subgraphs)
           if (body >= 0 && static_cast<std::size_t>(body) < decomposition.size())
             decomposition[static_cast<std::size_t>(body)] = 1;
+  // The graph of a region of an exported program goes with the node that calls it, once a fix has inlined it.
+  std::vector<char> called(model.graphs.size(), model.format != Format::pt2);
+  if (!called.empty()) called[0] = 1;
+  for (std::size_t g = 0; g < model.graphs.size(); ++g)  // inner graphs have the higher index
+    for (const NodeId id : model.graphs[g].order)
+      for (const std::int32_t body : model.graphs[g].node(id).subgraphs)
+        if (called[g] && body >= 0 && static_cast<std::size_t>(body) < called.size())
+          called[static_cast<std::size_t>(body)] = 1;
   std::vector<int> graphs;
   for (std::size_t g = 0; g < model.graphs.size(); ++g)
-    if (!decomposition[g]) graphs.push_back(static_cast<int>(g));
+    if (!decomposition[g] && called[g]) graphs.push_back(static_cast<int>(g));
   return graphs;
 }
 

@@ -361,7 +361,9 @@ class Run {
   void finish() {
     std::stable_sort(tracked_.begin(), tracked_.end(), [](const Tracked& a, const Tracked& b) {
       const auto key = [](const Tracked& t) {
-        return std::tuple(!t.finding.caused_by.empty(), -severity_rank(t.finding.severity), t.finding.round);
+        // What the log names comes before what was only found in the graph.
+        return std::tuple(!t.finding.caused_by.empty(), -severity_rank(t.finding.severity),
+                          t.finding.log.empty(), t.finding.round);
       };
       return key(a) < key(b);
     });

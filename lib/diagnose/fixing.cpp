@@ -18,6 +18,9 @@ namespace {
 // A rewrite that more than doubles a model's work is `unsafe`; below this many multiply-adds nobody notices.
 constexpr std::int64_t kNoticeableWork = 10'000'000;
 
+// A few roundings to the eight bits of bfloat16, relative to the largest value.
+constexpr double kNarrowRounding = 2e-2;
+
 struct Tried {
   ReportedFix reported;
   bool applicable = false;
@@ -100,7 +103,8 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
 
   ProofOptions options;
   options.exactness = fix.exactness;
-  options.max_error = in.options.max_error;
+  // What the original's narrower type rounds by is not held against a fix that computes in a wider one.
+  options.max_error = std::max(in.options.max_error, fix.retypes_interface ? kNarrowRounding : 0.0);
   options.samples = in.options.samples;
   options.seed = in.options.seed;
   options.thorough = in.options.thorough;

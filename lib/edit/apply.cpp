@@ -9,6 +9,21 @@
 namespace md {
 namespace {
 
+/// Dimensions that are not known before run time keep their symbols, in their order.
+void reshape(Value& value, const Shape& shape) {
+  std::vector<std::string> symbols;
+  for (std::size_t d = 0; d < value.shape.size() && d < value.dim_names.size(); ++d)
+    if (value.shape[d] < 0) symbols.push_back(value.dim_names[d]);
+  value.dim_names.clear(), value.default_shape.clear();
+  value.shape = shape;
+  const auto unknown = std::count_if(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; });
+  if (symbols.empty() || static_cast<std::ptrdiff_t>(symbols.size()) != unknown) return;
+  value.dim_names.resize(shape.size());
+  std::size_t next = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] < 0) value.dim_names[d] = symbols[next++];
+}
+
 tl::unexpected<Error> malformed(const Patch& patch, std::string why) {
   return fail(Error::Kind::internal, fmt::format("patch \"{}\": {}", patch.title, why));
 }
@@ -121,7 +136,7 @@ Status apply_one(Graph& graph, const Patch& patch, std::vector<double>& position
     Value& value = graph.value(change.value);
     if (change.name) value.name = *change.name;
     if (change.dtype) value.dtype = *change.dtype;
-    if (change.shape) value.shape = *change.shape, value.dim_names.clear(), value.default_shape.clear();
+    if (change.shape) reshape(value, *change.shape);
     if (change.quantization) value.quantization = *change.quantization;
     if (change.constant) value.constant = *change.constant;
   }

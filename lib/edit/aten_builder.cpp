@@ -5,6 +5,31 @@
 #include "lib/graph/infer.h"
 
 namespace md {
+namespace {
+
+/// Dimensions that are not known before run time carry the operands' symbols along: in their order.
+void name_dimensions(PatchBuilder& b, ValueId out, const std::vector<AtenOperand>& operands) {
+  Value& made = b.patch().new_values[new_value_index(out)];
+  const auto unknown =
+      std::count_if(made.shape.begin(), made.shape.end(), [](std::int64_t d) { return d < 0; });
+  if (unknown == 0) return;
+  for (const AtenOperand& operand : operands) {
+    if (operand.value == none_id) continue;
+    const Value& from = b.value(operand.value);
+    std::vector<std::string> symbols;
+    for (std::size_t d = 0; d < from.shape.size() && d < from.dim_names.size(); ++d)
+      if (from.shape[d] < 0) symbols.push_back(from.dim_names[d]);
+    if (static_cast<std::ptrdiff_t>(symbols.size()) != unknown) continue;
+    std::vector<std::string> names(made.shape.size());
+    std::size_t next = 0;
+    for (std::size_t d = 0; d < names.size(); ++d)
+      if (made.shape[d] < 0) names[d] = symbols[next++];
+    made.dim_names = std::move(names);
+    return;
+  }
+}
+
+}  // namespace
 
 EnumValue aten_scalar_type(DType dtype) {
   // torch._export.serde.schema.ScalarType, as dtype arguments of a .pt2 use it.
@@ -24,6 +49,7 @@ ValueId AtenBuilder::make(std::string op, std::vector<AtenOperand> operands, Att
     hint = hint.substr(0, hint.find('.'));
   }
   const ValueId out = add_value("md_" + hint, dtype, std::move(shape));
+  name_dimensions(*this, out, operands);
   write(std::move(op), std::move(operands), std::move(attrs), out);
   return out;
 }

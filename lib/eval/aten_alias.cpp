@@ -17,8 +17,7 @@ ValueId shares_with(const Graph& graph, ValueId v) {
   const NodeId maker = graph.producer(v);
   if (maker == none_id) return none_id;
   const Node& node = graph.node(maker);
-  const bool shares =
-      (aten_in_place(node.op) || aten_view(node.op)) && node.outputs.size() == 1 && !node.inputs.empty();
+  const bool shares = (aten_in_place(node.op) || aten_view(node.op)) && !node.inputs.empty();
   return shares ? node.inputs[0] : none_id;
 }
 
@@ -30,16 +29,20 @@ ValueId root_of(const Graph& graph, ValueId v) {
 /// Positions in the root of every element of `v`.
 Result<Tensor> positions(const Graph& graph, ValueId v, ValueId root, const Shape& root_shape,
                          const ViewRunner& run_view) {
-  std::vector<NodeId> chain;
+  std::vector<ValueId> chain;
   for (ValueId at = v; at != root; at = graph.node(graph.producer(at)).inputs[0])
-    if (aten_view(graph.node(graph.producer(at)).op)) chain.push_back(graph.producer(at));
+    if (aten_view(graph.node(graph.producer(at)).op)) chain.push_back(at);
   std::int64_t count = 1;
   for (const std::int64_t d : root_shape) count *= d;
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i);
   Tensor tensor = Tensor::of_integers(DType::i64, root_shape, numbers);
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
-    auto next = run_view(*it, tensor);
+    const NodeId maker = graph.producer(*it);
+    const auto& results = graph.node(maker).outputs;
+    const auto which =
+        static_cast<std::size_t>(std::find(results.begin(), results.end(), *it) - results.begin());
+    auto next = run_view(maker, which, tensor);
     if (!next) return next;
     tensor = std::move(*next);
   }

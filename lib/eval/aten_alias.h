@@ -12,8 +12,8 @@ namespace md {
 /// True when one of the nodes writes in place.
 bool writes_in_place(const Graph& graph, std::span<const NodeId> nodes);
 
-/// Runs one node on one operand (a view on a tensor of positions).
-using ViewRunner = std::function<Result<Tensor>(NodeId node, const Tensor& operand)>;
+/// Runs one node on one operand (a view on a tensor of positions); the result with this number.
+using ViewRunner = std::function<Result<Tensor>(NodeId node, std::size_t output, const Tensor& operand)>;
 
 /// `written`: what the in-place node `id` computed. Changes `tensors`: the result, the tensor that was
 /// written, what that is a view of, and all other views of it that are there. `load` gives a constant that is

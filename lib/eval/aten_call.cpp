@@ -38,6 +38,16 @@ std::optional<Tensor> AtenCall::value(std::string_view argument) const {
     return Tensor::of_integers(DType::i64, {}, std::vector<std::int64_t>{*i});
   if (const auto* b = std::get_if<bool>(attr))
     return Tensor::of_integers(DType::boolean, {}, std::vector<std::int64_t>{*b ? 1 : 0});
+  // {"real": 0.0, "imag": 1.0}: a complex number.
+  if (const auto* text = std::get_if<std::string>(attr); text && text->starts_with("{")) {
+    const std::size_t re = text->find(':', text->find("\"real\"")),
+                      im = text->find(':', text->find("\"imag\""));
+    if (re != std::string::npos && im != std::string::npos)
+      return Tensor::of(call.wide() ? DType::c128 : DType::c64, {},
+                        std::vector<double>{std::strtod(text->c_str() + re + 1, nullptr),
+                                            std::strtod(text->c_str() + im + 1, nullptr)},
+                        true);
+  }
   return std::nullopt;
 }
 
@@ -50,8 +60,14 @@ std::optional<Shape> AtenCall::sizes(std::string_view argument) const {
   if (!texts) return std::nullopt;
   Shape out;
   for (const std::string& text : *texts) {
-    if (text.empty() || text[0] == '%') return std::nullopt;
-    out.push_back(std::atoll(text.c_str()));
+    if (text.empty()) return std::nullopt;
+    if (text[0] != '%') {
+      out.push_back(std::atoll(text.c_str()));
+      continue;
+    }
+    const Tensor* symbol = operand(fmt::format("{}[{}]", argument, out.size()));  // a size that is computed
+    if (!symbol || symbol->size() != 1) return std::nullopt;
+    out.push_back(symbol->integer(0));
   }
   return out;
 }

@@ -56,7 +56,7 @@ void for_each_index(const Shape& shape, F&& f) {
 }
 
 /// Operators that take complex values too: '+', '-', '*', '/' and negation '-', magnitude '|', exponential
-/// 'e', square '2'.
+/// 'e', square '2', inverse '1'.
 Status aten_complex_binary(KernelCall& call, char op);
 Status aten_complex_unary(KernelCall& call, char op);
 
@@ -68,5 +68,6 @@ std::span<const KernelEntry> aten_complex_kernels();
 std::span<const KernelEntry> aten_index_kernels();
 std::span<const KernelEntry> aten_factory_kernels();
 std::span<const KernelEntry> aten_quantized_kernels();
+std::span<const KernelEntry> aten_network_kernels();
 
 }  // namespace md

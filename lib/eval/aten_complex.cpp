@@ -188,6 +188,43 @@ Status fft_one(KernelCall& call) {
   return give(c, shape, out);
 }
 
+/// fft_rfft2, fft_fftn ...: several axes; the halved one is the last, first forward and last backward.
+Status fft_named(KernelCall& call) {
+  AtenCall c(call);
+  if (auto ok = call.need(1); !ok) return ok;
+  const std::string base = aten_base(call.node.op);
+  const bool inverse = base.starts_with("aten.fft_i"), half = base.find("rfft") != std::string::npos;
+  Shape shape = call.in(0).shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const auto sizes = c.sizes("s"), given = c.sizes("dim");
+  std::vector<std::int64_t> dims;
+  if (given)
+    dims = *given;
+  else if (base.ends_with("2"))
+    dims = {-2, -1};
+  else
+    for (std::int64_t d = sizes ? rank - static_cast<std::int64_t>(sizes->size()) : 0; d < rank; ++d)
+      dims.push_back(d);
+  if (dims.empty() || (sizes && sizes->size() != dims.size())) return c.bad("no axes");
+  std::vector<Z> x = complex_numbers(call.in(0));
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    const std::size_t i = inverse ? k : dims.size() - 1 - k;
+    const std::int64_t dim = dims[i] < 0 ? dims[i] + rank : dims[i];
+    if (dim < 0 || dim >= rank) return c.bad("an axis outside the tensor");
+    const bool halves = half && i + 1 == dims.size();
+    const std::int64_t size = shape[static_cast<std::size_t>(dim)];
+    Axis t;
+    t.wide = call.wide();
+    t.n = sizes && (*sizes)[i] > 0 ? (*sizes)[i] : halves && inverse ? 2 * (size - 1) : size;
+    if (t.n <= 0) return c.bad("no points");
+    t.outputs = halves && !inverse ? t.n / 2 + 1 : t.n;
+    t.sign = inverse ? 1 : -1, t.half_input = halves && inverse;
+    t.scale = scale_of(call.attrs().text("norm", "backward"), inverse, t.n);
+    x = transform(std::move(x), shape, static_cast<std::size_t>(dim), t);
+  }
+  return give(c, shape, x);
+}
+
 Status fft_several(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
@@ -329,6 +366,14 @@ constexpr KernelEntry entries[] = {
     {"aten._fft_r2c.default", fft_several},
     {"aten._fft_c2c.default", fft_several},
     {"aten._fft_c2r.default", fft_several},
+    {"aten.fft_fft2.default", fft_named},
+    {"aten.fft_ifft2.default", fft_named},
+    {"aten.fft_rfft2.default", fft_named},
+    {"aten.fft_irfft2.default", fft_named},
+    {"aten.fft_fftn.default", fft_named},
+    {"aten.fft_ifftn.default", fft_named},
+    {"aten.fft_rfftn.default", fft_named},
+    {"aten.fft_irfftn.default", fft_named},
     {"aten.stft.default", stft},
     {"aten.istft.default", istft},
 };
@@ -353,6 +398,8 @@ Status aten_complex_unary(KernelCall& call, char op) {
   return each(call, [op](Z z) {
     return op == '-'   ? -z
            : op == '|' ? Z(std::sqrt(z.real() * z.real() + z.imag() * z.imag()), 0)
+           : op == '1' ? Z(z.real() / (z.real() * z.real() + z.imag() * z.imag()),
+                           -z.imag() / (z.real() * z.real() + z.imag() * z.imag()))
            : op == '2' ? times(z, z)
                        : Z(std::exp(z.real()) * std::cos(z.imag()), std::exp(z.real()) * std::sin(z.imag()));
   });

@@ -10,7 +10,7 @@ namespace {
 /// Product of [.., m, k] and [.., k, n] with broadcast batches; vectors as matmul takes them.
 Status matrix_product(const AtenCall& c, const Tensor& left, const Tensor& right, const Tensor* bias) {
   Shape a = left.shape, b = right.shape;
-  if (a.empty() || b.empty() || left.lanes() != right.lanes()) return c.bad("operands of rank 0");
+  if (a.empty() || b.empty()) return c.bad("operands of rank 0");
   const bool row = a.size() == 1, column = b.size() == 1;
   if (row) a.insert(a.begin(), 1);
   if (column) b.push_back(1);
@@ -21,10 +21,28 @@ Status matrix_product(const AtenCall& c, const Tensor& left, const Tensor& right
   const auto pa = broadcast_positions(Shape(a.begin(), a.end() - 2), *batch),
              pb = broadcast_positions(Shape(b.begin(), b.end() - 2), *batch);
   const auto x = left.numbers(), y = right.numbers(), z = bias ? bias->numbers() : std::vector<double>{};
-  std::vector<double> out(pa.size() * static_cast<std::size_t>(m * n));
-  if (left.lanes() != 1) return c.call.unsupported("on complex values");
   const auto M = static_cast<std::size_t>(m), K = static_cast<std::size_t>(k),
              N = static_cast<std::size_t>(n);
+  const auto lx = static_cast<std::size_t>(left.lanes()), ly = static_cast<std::size_t>(right.lanes());
+  if (lx == 2 || ly == 2) {
+    if (bias) return c.call.unsupported("with a bias on complex values");
+    std::vector<double> pairs(2 * pa.size() * M * N);
+    for (std::size_t p = 0; p < pa.size(); ++p)
+      for (std::size_t i = 0; i < M; ++i)
+        for (std::size_t t = 0; t < K; ++t)
+          for (std::size_t j = 0; j < N; ++j) {
+            const std::size_t xi = (static_cast<std::size_t>(pa[p]) * M * K + i * K + t) * lx;
+            const std::size_t yi = (static_cast<std::size_t>(pb[p]) * K * N + t * N + j) * ly;
+            const double xr = x[xi], xm = lx == 2 ? x[xi + 1] : 0, yr = y[yi], ym = ly == 2 ? y[yi + 1] : 0;
+            double* o = pairs.data() + 2 * (p * M * N + i * N + j);
+            o[0] += xr * yr - xm * ym, o[1] += xr * ym + xm * yr;
+          }
+    Shape shape = *batch;
+    if (!row) shape.push_back(m);
+    if (!column) shape.push_back(n);
+    return c.give(shape, pairs);
+  }
+  std::vector<double> out(pa.size() * static_cast<std::size_t>(m * n));
   for (std::size_t p = 0; p < pa.size(); ++p) {
     const double* xa = x.data() + static_cast<std::size_t>(pa[p]) * M * K;
     const double* yb = y.data() + static_cast<std::size_t>(pb[p]) * K * N;
@@ -61,6 +79,14 @@ Status linear(KernelCall& call) {
   return matrix_product(c, *x, transposed, bias);
 }
 
+Status addmm(KernelCall& call) {
+  AtenCall c(call);
+  const Tensor *bias = c.operand("self"), *x = c.operand("mat1"), *w = c.operand("mat2");
+  const bool plain = call.attrs().number("alpha", 1) == 1 && call.attrs().number("beta", 1) == 1;
+  if (!x || !w || !bias || bias->rank() > 1 || !plain) return call.unsupported("with these operands");
+  return matrix_product(c, *x, *w, bias);
+}
+
 std::vector<std::int64_t> per_axis(const Attributes& attrs, std::string_view name, std::size_t axes,
                                    std::int64_t otherwise) {
   std::vector<std::int64_t> out(axes, otherwise);
@@ -77,7 +103,8 @@ std::vector<std::int64_t> per_axis(const Attributes& attrs, std::string_view nam
 Status convolution(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("input"), *w = c.operand("weight"), *bias = c.operand("bias");
-  const bool transposed = aten_base(call.node.op) == "aten.conv_transpose1d";
+  const bool transposed =
+      aten_base(call.node.op).starts_with("aten.conv_transpose") || call.attrs().flag("transposed");
   if (!x || !w || x->rank() != w->rank() || x->rank() < 3 ||
       (call.attrs().find("padding") && std::holds_alternative<std::string>(*call.attrs().find("padding"))))
     return call.unsupported("with these operands");
@@ -137,6 +164,67 @@ Status convolution(KernelCall& call) {
   return c.give(out, result);
 }
 
+std::size_t index_of(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// einsum by its definition, letter by letter; no ellipsis.
+Status einsum(KernelCall& call) {
+  AtenCall c(call);
+  std::string equation(call.attrs().text("equation"));
+  std::erase(equation, ' ');
+  const std::size_t arrow = equation.find("->");
+  const auto tensors = c.operands("tensors");
+  if (arrow == std::string::npos || equation.find('.') != std::string::npos || tensors.empty())
+    return call.unsupported("with this equation");
+  const std::string result = equation.substr(arrow + 2);
+  std::vector<std::string> terms(1);
+  for (const char letter : equation.substr(0, arrow)) {
+    if (letter == ',')
+      terms.emplace_back();
+    else
+      terms.back().push_back(letter);
+  }
+  std::string letters = result;
+  for (const std::string& term : terms)
+    for (const char letter : term)
+      if (letters.find(letter) == std::string::npos) letters += letter;
+  Shape sizes(letters.size(), 1);
+  if (terms.size() != tensors.size()) return c.bad("another number of operands than terms");
+  std::size_t lanes = 1;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (!tensors[i] || terms[i].size() != tensors[i]->shape.size())
+      return c.bad("operands that do not fit the equation");
+    lanes = std::max(lanes, index_of(tensors[i]->lanes()));
+    for (std::size_t d = 0; d < terms[i].size(); ++d) {
+      std::int64_t& size = sizes[letters.find(terms[i][d])];
+      size = std::max(size, tensors[i]->shape[d]);
+    }
+  }
+  const Shape shape(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(result.size()));
+  std::vector<std::vector<double>> numbers;
+  std::vector<std::vector<std::int64_t>> strides;
+  for (const Tensor* t : tensors) numbers.push_back(t->numbers()), strides.push_back(strides_of(t->shape));
+  const auto out_strides = strides_of(shape);
+  std::vector<double> out(index_of(product(shape)) * lanes, 0.0);
+  for_each_index(sizes, [&](const std::vector<std::int64_t>& index) {
+    double re = 1, im = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      std::int64_t place = 0;
+      for (std::size_t d = 0; d < terms[i].size(); ++d)
+        if (tensors[i]->shape[d] != 1) place += index[letters.find(terms[i][d])] * strides[i][d];
+      const std::size_t own = index_of(tensors[i]->lanes());
+      const double x = numbers[i][index_of(place) * own],
+                   y = own == 2 ? numbers[i][index_of(place) * own + 1] : 0;
+      const double next = re * x - im * y;
+      im = re * y + im * x, re = next;
+    }
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) place += index[d] * out_strides[d];
+    out[index_of(place) * lanes] += re;
+    if (lanes == 2) out[index_of(place) * lanes + 1] += im;
+  });
+  return c.give(shape, out);
+}
+
 Status max_pool2d(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
@@ -183,8 +271,13 @@ constexpr KernelEntry entries[] = {
     {"aten.linear.default", linear},
     {"aten.conv1d.default", convolution},
     {"aten.conv2d.default", convolution},
+    {"aten.conv3d.default", convolution},
+    {"aten.convolution.default", convolution},
     {"aten.conv_transpose1d.default", convolution},
+    {"aten.conv_transpose2d.input", convolution},
+    {"aten.addmm.default", addmm},
     {"aten.max_pool2d.default", max_pool2d},
+    {"aten.einsum.default", einsum},
 };
 
 }  // namespace

@@ -9,7 +9,9 @@ namespace {
 bool is_whole(const Tensor& t) { return !t.is_float(); }
 
 bool any_complex(const KernelCall& call) {
-  return std::any_of(call.inputs.begin(), call.inputs.end(),
+  const DType type = call.out_value().dtype;
+  return type == DType::c32 || type == DType::c64 || type == DType::c128 ||
+         std::any_of(call.inputs.begin(), call.inputs.end(),
                      [](const Tensor* t) { return t && t->lanes() == 2; });
 }
 
@@ -160,6 +162,7 @@ Status rsqrt_(KernelCall& call) {
   return unary(call, [](double v) { return 1 / std::sqrt(v); });
 }
 Status reciprocal(KernelCall& call) {
+  if (any_complex(call)) return aten_complex_unary(call, '1');
   return unary(call, [](double v) { return 1 / v; });
 }
 Status relu(KernelCall& call) {
@@ -221,7 +224,7 @@ Status where(KernelCall& call) {
   const auto a = c.value("self"), b = c.value("other");
   if (!condition || !a || !b) return c.bad("an operand is missing");
   const auto shape = aten_broadcast({condition->shape, a->shape, b->shape});
-  if (!shape || a->lanes() != b->lanes() || a->lanes() != 1) return c.bad("operands that do not broadcast");
+  if (!shape || a->lanes() != b->lanes()) return c.bad("operands that do not broadcast");
   const auto pc = broadcast_positions(condition->shape, *shape), pa = broadcast_positions(a->shape, *shape),
              pb = broadcast_positions(b->shape, *shape);
   const auto choose = condition->integers();
@@ -234,10 +237,13 @@ Status where(KernelCall& call) {
     return c.give_integers(*shape, out);
   }
   const auto x = a->numbers(), y = b->numbers();
-  std::vector<double> out(pc.size());
-  for (std::size_t k = 0; k < out.size(); ++k)
-    out[k] = choose[static_cast<std::size_t>(pc[k])] ? x[static_cast<std::size_t>(pa[k])]
-                                                     : y[static_cast<std::size_t>(pb[k])];
+  const auto lanes = static_cast<std::size_t>(a->lanes());
+  std::vector<double> out(pc.size() * lanes);
+  for (std::size_t k = 0; k < pc.size(); ++k)
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      out[k * lanes + lane] = choose[static_cast<std::size_t>(pc[k])]
+                                  ? x[static_cast<std::size_t>(pa[k]) * lanes + lane]
+                                  : y[static_cast<std::size_t>(pb[k]) * lanes + lane];
   return c.give(*shape, out);
 }
 
@@ -289,6 +295,7 @@ constexpr KernelEntry entries[] = {
     {"aten.logical_or.default", logical_or},
     {"aten.logical_not.default", logical_not},
     {"aten.bitwise_and.Tensor", bitwise_and},
+    {"aten.bitwise_and.Scalar", bitwise_and},
     {"aten.neg.default", neg},
     {"aten.abs.default", abs_},
     {"aten.exp.default", exp_},
@@ -312,6 +319,9 @@ constexpr KernelEntry entries[] = {
     {"aten.clamp.default", clamp},
     {"aten.clamp_.default", clamp},
     {"aten.to.dtype", cast},
+    {"aten.type_as.default", cast},
+    {"aten.to.other", cast},
+    {"aten.to.device", cast},
     {"aten._to_copy.default", cast},
     {"aten.to.dtype_layout", cast},
     {"aten.where.self", where},

@@ -5,15 +5,44 @@
 namespace md {
 namespace {
 
-/// scatter_add and scatter_reduce(sum).
+/// What scatter makes of an element and one more source.
+template <class T>
+T combined(char kind, T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    if (kind == '*') return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  if (kind == '*') return a * b;
+  if (kind == '>') return std::max(a, b);
+  if (kind == '<') return std::min(a, b);
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  return a + b;
+}
+
+template <class T>
+void scatter_numbers(std::vector<T>& out, const std::vector<T>& src,
+                     const std::vector<std::pair<std::size_t, std::size_t>>& moves, char kind,
+                     bool include_self) {
+  std::vector<char> fresh(out.size(), include_self ? 0 : 1);
+  for (const auto& [to, from] : moves) {
+    out[to] = fresh[to] ? src[from] : combined(kind, out[to], src[from]);
+    fresh[to] = 0;
+  }
+}
+
+/// scatter_add and scatter_reduce of sum, prod, amax and amin.
 Status scatter_add(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("self"), *index = c.operand("index"), *src = c.operand("src");
   if (!x || !index || !src || x->rank() != index->rank() || x->rank() != src->rank())
     return c.bad("operands that do not fit");
-  if (aten_base(call.node.op) == "aten.scatter_reduce" &&
-      (c.attrs().text("reduce") != "sum" || !c.attrs().flag("include_self", true)))
-    return call.unsupported("of this reduction");
+  const bool reduces = aten_base(call.node.op) == "aten.scatter_reduce";
+  const std::string_view name = reduces ? c.attrs().text("reduce") : std::string_view("sum");
+  const char kind = name == "sum"    ? '+'
+                    : name == "prod" ? '*'
+                    : name == "amax" ? '>'
+                    : name == "amin" ? '<'
+                                     : '?';
+  if (kind == '?') return call.unsupported("of this reduction");
   const int dim = x->rank() ? c.dim("dim", x->rank()) : -1;
   if (dim < 0) return c.bad("an axis outside the tensor");
   for (std::size_t d = 0; d < index->shape.size(); ++d)
@@ -22,15 +51,7 @@ Status scatter_add(KernelCall& call) {
   const auto at = index->integers();
   const auto x_strides = strides_of(x->shape), s_strides = strides_of(src->shape);
   const std::int64_t size = x->shape[static_cast<std::size_t>(dim)];
-  std::vector<double> sums;
-  std::vector<std::int64_t> whole;
-  const bool integers = !x->is_float();
-  if (integers)
-    whole = x->integers();
-  else
-    sums = x->numbers();
-  const auto add_f = integers ? std::vector<double>{} : src->numbers();
-  const auto add_i = integers ? src->integers() : std::vector<std::int64_t>{};
+  std::vector<std::pair<std::size_t, std::size_t>> moves;
   std::size_t k = 0;
   bool good = true;
   for_each_index(index->shape, [&](const std::vector<std::int64_t>& i) {
@@ -39,90 +60,144 @@ Status scatter_add(KernelCall& call) {
     std::int64_t to = 0, from = 0;
     for (std::size_t d = 0; d < i.size(); ++d)
       to += (static_cast<int>(d) == dim ? target : i[d]) * x_strides[d], from += i[d] * s_strides[d];
-    if (integers)
-      whole[static_cast<std::size_t>(to)] =
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(whole[static_cast<std::size_t>(to)]) +
-                                    static_cast<std::uint64_t>(add_i[static_cast<std::size_t>(from)]));
-    else
-      sums[static_cast<std::size_t>(to)] += add_f[static_cast<std::size_t>(from)];
+    moves.emplace_back(static_cast<std::size_t>(to), static_cast<std::size_t>(from));
   });
   if (!good) return c.bad("an index outside the tensor");
-  return integers ? c.give_integers(x->shape, whole) : c.give(x->shape, sums);
+  const bool include_self = !reduces || c.attrs().flag("include_self", true);
+  if (x->is_float()) {
+    auto out = x->numbers();
+    scatter_numbers(out, src->numbers(), moves, kind, include_self);
+    return c.give(x->shape, out);
+  }
+  auto out = x->integers();
+  scatter_numbers(out, src->integers(), moves, kind, include_self);
+  return c.give_integers(x->shape, out);
 }
 
-/// Rows (flat positions in the leading `axes` axes) that indices name; a boolean mask names its marked
-/// elements.
-std::optional<std::vector<std::int64_t>> rows_of(const Tensor& x, const std::vector<const Tensor*>& indices,
-                                                 Shape& result, std::size_t& axes) {
-  if (indices.size() != 1 || !indices[0]) return std::nullopt;
-  const Tensor& index = *indices[0];
-  const auto numbers = index.integers();
-  std::vector<std::int64_t> rows;
-  if (index.dtype == DType::boolean) {
-    axes = index.shape.size();
-    if (axes > x.shape.size() || !std::equal(index.shape.begin(), index.shape.end(), x.shape.begin()))
+/// Index tensors, one an axis; a boolean mask names the coordinates of its marked elements. Absent: the whole
+/// axis.
+struct Indices {
+  std::vector<std::optional<Tensor>> axes;
+  bool masked = false;
+};
+
+std::optional<Indices> indices_of(const Tensor& x, const std::vector<const Tensor*>& list) {
+  Indices out;
+  for (const Tensor* index : list) {
+    if (!index) {
+      out.axes.emplace_back();
+      continue;
+    }
+    if (index->dtype != DType::boolean) {
+      out.axes.emplace_back(*index);
+      continue;
+    }
+    out.masked = true;
+    const std::size_t first = out.axes.size();
+    if (first + index->shape.size() > x.shape.size() || index->shape.empty() ||
+        !std::equal(index->shape.begin(), index->shape.end(),
+                    x.shape.begin() + static_cast<std::ptrdiff_t>(first)))
       return std::nullopt;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (numbers[i]) rows.push_back(static_cast<std::int64_t>(i));
-    result = {static_cast<std::int64_t>(rows.size())};
-    return rows;
+    const auto marks = index->integers();
+    std::vector<std::vector<std::int64_t>> coordinates(index->shape.size());
+    std::size_t k = 0;
+    for_each_index(index->shape, [&](const std::vector<std::int64_t>& at) {
+      if (!marks[k++]) return;
+      for (std::size_t d = 0; d < at.size(); ++d) coordinates[d].push_back(at[d]);
+    });
+    for (const auto& c : coordinates)
+      out.axes.emplace_back(Tensor::of_integers(DType::i64, {static_cast<std::int64_t>(c.size())}, c));
   }
-  axes = 1;
-  if (x.shape.empty()) return std::nullopt;
-  for (std::int64_t n : numbers) {
-    if (n < 0) n += x.shape[0];
-    if (n < 0 || n >= x.shape[0]) return std::nullopt;
-    rows.push_back(n);
-  }
-  result = index.shape;
-  return rows;
+  if (out.axes.size() > x.shape.size()) return std::nullopt;
+  out.axes.resize(x.shape.size());
+  return out;
 }
 
-std::int64_t row_size(const Shape& shape, std::size_t axes) {
-  std::int64_t size = 1;
-  for (std::size_t d = axes; d < shape.size(); ++d) size *= shape[d];
-  return size;
+/// Flat positions in x of the elements that the indices name, in the order of the result. The indexed axes
+/// take one place when they are neighbours, else they come first.
+std::optional<std::vector<std::int64_t>> places_of(const Tensor& x, const Indices& indices, Shape& result) {
+  std::vector<std::size_t> used;
+  std::vector<Shape> shapes;
+  for (std::size_t d = 0; d < indices.axes.size(); ++d)
+    if (indices.axes[d]) used.push_back(d), shapes.push_back(indices.axes[d]->shape);
+  if (used.empty()) return std::nullopt;
+  const auto common = aten_broadcast(shapes);
+  if (!common) return std::nullopt;
+  const bool neighbours = used.back() - used.front() + 1 == used.size();
+  const std::size_t front = neighbours ? used.front() : 0;
+  result.clear();
+  std::vector<std::size_t> plain;  // axes that are kept whole, in order
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    if (!indices.axes[d]) plain.push_back(d);
+  for (std::size_t d = 0; d < front; ++d) result.push_back(x.shape[d]);
+  result.insert(result.end(), common->begin(), common->end());
+  for (std::size_t p = front; p < plain.size(); ++p) result.push_back(x.shape[plain[p]]);
+  const auto strides = strides_of(x.shape), turns = strides_of(*common);
+  std::vector<std::vector<std::int64_t>> numbers;
+  for (const std::size_t d : used) {
+    const auto from = broadcast_positions(indices.axes[d]->shape, *common);
+    const auto raw = indices.axes[d]->integers();
+    std::vector<std::int64_t> column;
+    for (const std::int64_t f : from) {
+      std::int64_t n = raw[static_cast<std::size_t>(f)];
+      if (n < 0) n += x.shape[d];
+      if (n < 0 || n >= x.shape[d]) return std::nullopt;
+      column.push_back(n);
+    }
+    numbers.push_back(std::move(column));
+  }
+  std::vector<std::int64_t> places;
+  for_each_index(result, [&](const std::vector<std::int64_t>& at) {
+    std::int64_t row = 0, place = 0;
+    for (std::size_t d = 0; d < common->size(); ++d) row += at[front + d] * turns[d];
+    for (std::size_t u = 0; u < used.size(); ++u)
+      place += numbers[u][static_cast<std::size_t>(row)] * strides[used[u]];
+    for (std::size_t p = 0; p < plain.size(); ++p)
+      place += at[p < front ? p : p + common->size()] * strides[plain[p]];
+    places.push_back(place);
+  });
+  return places;
 }
 
 Status index(KernelCall& call) {
   AtenCall c(call);
   const Tensor* x = c.operand("self");
   Shape shape;
-  std::size_t axes = 0;
-  const auto rows = x ? rows_of(*x, c.operands("indices"), shape, axes) : std::nullopt;
-  if (!rows) return call.unsupported("with these indices");
+  const auto indices = x ? indices_of(*x, c.operands("indices")) : std::nullopt;
+  const auto from = indices ? places_of(*x, *indices, shape) : std::nullopt;
+  if (!from) return call.unsupported("with these indices");
   const Shape& expected = call.out_value().shape;
-  if (!expected.empty() && expected[0] >= 0 && shape.size() == 1 &&
-      c.operands("indices")[0]->dtype == DType::boolean && expected[0] != shape[0])
+  if (indices->masked && !expected.empty() && expected[0] >= 0 && !shape.empty() && expected[0] != shape[0])
     return c.bad("a mask with another number of marks than the program asserts");
-  const std::int64_t size = row_size(x->shape, axes);
-  std::vector<std::int64_t> from;
-  for (const std::int64_t row : *rows)
-    for (std::int64_t i = 0; i < size; ++i) from.push_back(row * size + i);
-  shape.insert(shape.end(), x->shape.begin() + static_cast<std::ptrdiff_t>(axes), x->shape.end());
-  return c.move(*x, shape, from);
+  return c.move(*x, shape, *from);
 }
 
 Status index_put(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("self"), *values = c.operand("values");
   Shape shape;
-  std::size_t axes = 0;
-  const auto rows = x && values ? rows_of(*x, c.operands("indices"), shape, axes) : std::nullopt;
-  if (!rows || !x->is_float() || x->lanes() != 1) return call.unsupported("with these operands");
-  shape.insert(shape.end(), x->shape.begin() + static_cast<std::ptrdiff_t>(axes), x->shape.end());
+  const auto indices = x ? indices_of(*x, c.operands("indices")) : std::nullopt;
+  const auto places = indices && values ? places_of(*x, *indices, shape) : std::nullopt;
+  if (!places || x->lanes() != 1) return call.unsupported("with these operands");
   const auto fits = aten_broadcast({values->shape, shape});
   if (!fits || *fits != shape) return c.bad("values that do not fit the marked rows");
   const auto from = broadcast_positions(values->shape, shape);
-  const std::int64_t size = row_size(x->shape, axes);
+  const bool adds = c.attrs().flag("accumulate");
+  if (!x->is_float()) {
+    auto out = x->integers();
+    const auto written = values->integers();
+    for (std::size_t k = 0; k < places->size(); ++k) {
+      std::int64_t& to = out[static_cast<std::size_t>((*places)[k])];
+      to = written[static_cast<std::size_t>(from[k])] + (adds ? to : 0);
+    }
+    return c.give_integers(x->shape, out);
+  }
   std::vector<double> out = x->numbers();
   const auto written = values->numbers();
-  std::size_t k = 0;
-  for (const std::int64_t row : *rows)
-    for (std::int64_t i = 0; i < size; ++i, ++k) {
-      double& to = out[static_cast<std::size_t>(row * size + i)];
-      to = written[static_cast<std::size_t>(from[k])] + (c.attrs().flag("accumulate") ? to : 0);
-    }
+  for (std::size_t k = 0; k < places->size(); ++k) {
+    double& to = out[static_cast<std::size_t>((*places)[k])];
+    to = written[static_cast<std::size_t>(from[k])] + (adds ? to : 0);
+  }
   return c.give(x->shape, out);
 }
 

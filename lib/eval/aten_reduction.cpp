@@ -64,6 +64,17 @@ Status sum(KernelCall& call) {
     }
     return c.give_integers(g.shape, out);
   }
+  if (x.lanes() == 2) {
+    const Groups g = group(x.shape, c.dims("dim", x.rank()), call.attrs().flag("keepdim"));
+    const auto numbers = x.numbers();
+    std::vector<double> out;
+    for (const auto& members : g.members) {
+      double re = 0, im = 0;
+      for (const std::size_t m : members) re += numbers[2 * m], im += numbers[2 * m + 1];
+      out.push_back(re), out.push_back(im);
+    }
+    return c.give(g.shape, out);
+  }
   return reduce(call, [](const auto& x_, const Members& m) {
     double total = 0;
     for (const std::size_t i : m) total += x_[i];
@@ -112,6 +123,37 @@ Status amin(KernelCall& call) {
     return least;
   });
 }
+Status prod(KernelCall& call) {
+  const Tensor* input = call.has(0) ? &call.in(0) : nullptr;
+  if (input && !input->is_float() && !is_float(call.out_value().dtype)) {  // integers: exact, wrapping
+    AtenCall c(call);
+    const Groups g = group(input->shape, c.dims("dim", input->rank()), call.attrs().flag("keepdim"));
+    const auto numbers = input->integers();
+    std::vector<std::int64_t> out;
+    for (const auto& members : g.members) {
+      std::uint64_t total = 1;
+      for (const std::size_t m : members) total *= static_cast<std::uint64_t>(numbers[m]);
+      out.push_back(static_cast<std::int64_t>(total));
+    }
+    return c.give_integers(g.shape, out);
+  }
+  return reduce(call, [](const auto& x, const Members& m) {
+    double total = 1;
+    for (const std::size_t i : m) total *= x[i];
+    return total;
+  });
+}
+Status deviation(KernelCall& call) {
+  if (auto ok = variance(call); !ok) return ok;
+  std::vector<double> roots = call.outputs[0].numbers();
+  for (double& v : roots) v = std::sqrt(v);
+  return AtenCall(call).give(call.outputs[0].shape, roots);
+}
+Status any(KernelCall& call) {
+  return reduce(call, [](const auto& x, const Members& m) {
+    return std::any_of(m.begin(), m.end(), [&](std::size_t i) { return x[i] != 0; }) ? 1.0 : 0.0;
+  });
+}
 Status all(KernelCall& call) {
   return reduce(call, [](const auto& x, const Members& m) {
     return std::all_of(m.begin(), m.end(), [&](std::size_t i) { return x[i] != 0; }) ? 1.0 : 0.0;
@@ -153,9 +195,15 @@ Status along_dim(KernelCall& call, Row&& row) {
   const int dim = x.rank() ? c.dim("dim", x.rank()) : -1;
   if (dim < 0) return c.bad("an axis outside the tensor");
   const auto numbers = x.numbers();
+  const auto lanes = static_cast<std::size_t>(x.lanes());
   std::vector<double> out(numbers.size());
   const Groups rows = group(x.shape, {dim}, true);
-  for (const auto& members : rows.members) row(numbers, members, out);
+  for (const auto& members : rows.members)
+    for (std::size_t lane = 0; lane < lanes; ++lane) {  // a complex number has two
+      Members places = members;
+      for (std::size_t& m : places) m = m * lanes + lane;
+      row(numbers, places, out);
+    }
   return c.give(x.shape, out);
 }
 
@@ -180,6 +228,9 @@ constexpr KernelEntry entries[] = {
     {"aten.mean.default", mean},        {"aten.var.dim", variance},      {"aten.var.correction", variance},
     {"aten.var.default", variance},     {"aten.amax.default", amax},     {"aten.amin.default", amin},
     {"aten.all.default", all},          {"aten.all.dim", all},           {"aten._is_all_true.default", all},
+    {"aten.prod.dim_int", prod},        {"aten.any.default", any},       {"aten.any.dim", any},
+    {"aten._is_any_true.default", any}, {"aten.max.default", amax},      {"aten.min.default", amin},
+    {"aten.std.correction", deviation}, {"aten.std.dim", deviation},     {"aten.std.default", deviation},
     {"aten.max.dim", max_dim},          {"aten.cumsum.default", cumsum}, {"aten.softmax.int", softmax},
     {"aten._softmax.default", softmax},
 };

@@ -303,7 +303,7 @@ CompareOptions with_device_tolerance(CompareOptions options, bool fp16) {
   return options;
 }
 
-std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b) {
+std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b, bool retyped_floats) {
   std::vector<std::string> texts;
   const auto compare = [&](const char* kind, const std::vector<ValueId>& ours,
                            const std::vector<ValueId>& theirs) {
@@ -319,7 +319,8 @@ std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b) {
         texts.push_back(fmt::format("{} {} is named \"{}\" in A, \"{}\" in B", kind, i, x.name, y.name));
       if (x.name == y.name && at[i] != i)
         texts.push_back(fmt::format("{} \"{}\" is number {} in A, {} in B", kind, x.name, i, at[i]));
-      if (x.dtype != y.dtype || x.shape != y.shape)
+      const bool retyped = retyped_floats && is_float(x.dtype) && is_float(y.dtype);
+      if ((x.dtype != y.dtype && !retyped) || x.shape != y.shape)
         texts.push_back(
             fmt::format("{} \"{}\" is {} in A, {} in B", kind, x.name, type_text(x), type_text(y)));
     }
@@ -338,7 +339,7 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
   }
   const Graph& graph_a = a.graphs[static_cast<std::size_t>(options.graph_a)];
   const Graph& graph_b = b.graphs[static_cast<std::size_t>(options.graph_b)];
-  result.interface_differences = compare_interfaces(graph_a, graph_b);
+  result.interface_differences = compare_interfaces(graph_a, graph_b, options.retyped_floats);
   if (graph_a.inputs.size() != graph_b.inputs.size() || graph_a.outputs.size() != graph_b.outputs.size()) {
     result.note = "the numbers of inputs or outputs differ";
     return result;

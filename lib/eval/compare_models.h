@@ -19,7 +19,8 @@ struct CompareOptions {
   std::map<std::string, std::pair<double, double>> ranges;  ///< input name -> lo, hi for generated inputs
   /// How equal they must be: as a rewrite promises ...
   Exactness exactness = Exactness::rounding;
-  double max_error = 1e-3;  ///< for `bounded`, relative to the largest |output|
+  double max_error = 1e-3;      ///< for `bounded`, relative to the largest |output|
+  bool retyped_floats = false;  ///< inputs and outputs may differ in their float type (bf16 and f32)
   /// ... or |a - b| <= atol + rtol * |a|, when either is set.
   std::optional<double> rtol, atol;
   NumericMode mode_b;          ///< how B is computed: f16_storage shows it as an fp16 device would
@@ -67,6 +68,7 @@ ModelComparison compare_outputs(const Model& a, const std::vector<Tensor>& input
 CompareOptions with_device_tolerance(CompareOptions options, bool fp16);
 
 /// Texts on what differs in names, shapes and types of inputs and outputs.
-std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b);
+/// `retyped_floats`: another float type is no difference.
+std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b, bool retyped_floats = false);
 
 }  // namespace md

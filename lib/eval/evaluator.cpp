@@ -101,7 +101,8 @@ class Run {
 
   /// An in-place write reaches every tensor that shares the memory.
   Status share(NodeId id, const Tensor& written) {
-    const ViewRunner run_view = [this](NodeId view, const Tensor& operand) -> Result<Tensor> {
+    const ViewRunner run_view = [this](NodeId view, std::size_t output,
+                                       const Tensor& operand) -> Result<Tensor> {
       const Node& node = graph_.node(view);
       const KernelEntry* entry = find_kernel(kernel_name(node));
       if (!entry)
@@ -110,7 +111,7 @@ class Run {
       call.inputs.resize(node.inputs.size());
       call.outputs.resize(node.outputs.size());
       if (auto done = entry->run(call); !done) return tl::make_unexpected(done.error());
-      return std::move(call.outputs[0]);
+      return std::move(call.outputs[output]);
     };
     return share_write(graph_, id, written, tensors_, run_view, [this](ValueId v) -> Result<Tensor> {
       auto found = find(v);

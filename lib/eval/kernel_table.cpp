@@ -18,6 +18,7 @@ constexpr Group groups[] = {
     resize_kernels,        sorting_kernels,          control_kernels,        spectral_kernels,
     aten_movement_kernels, aten_elementwise_kernels, aten_reduction_kernels, aten_contraction_kernels,
     aten_complex_kernels,  aten_index_kernels,       aten_factory_kernels,   aten_quantized_kernels,
+    aten_network_kernels,
 };
 
 }  // namespace

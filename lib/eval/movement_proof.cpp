@@ -153,6 +153,11 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
     std::vector<std::pair<ValueId, std::int64_t>> starts;
     std::int64_t next = 0;
     for (const ValueId v : runner.site().inputs) {
+      if (runner.input_value(v).dtype == DType::symint) {  // the size of a dimension: no data
+        const Tensor symbol = Tensor::of_integers(DType::i64, {}, std::vector<std::int64_t>{size});
+        old_run.held()[v] = {symbol, false}, new_run.held()[v] = {symbol, false};
+        continue;
+      }
       const Shape shape = runner.input_shape(v, size);
       const auto count = element_count(shape);
       if (!count || *count > element_limit - next) return std::nullopt;

@@ -328,6 +328,9 @@ Proof prove(const Model& before, const Model& after, int graph_index, const Proo
   }
   const Site site = find_site(before, after, graph_index);
   Proof proof = Prover(before, after, site, options).prove();
+  if (proof.method == ProofMethod::none && !options.repairs_fp16)
+    if (const auto narrow = find_narrow_site(before, after, graph_index))
+      if (Proof narrower = Prover(before, after, *narrow, options).prove(); narrower.equal) return narrower;
   if (proof.equal && options.repairs_fp16) judge_repair(before, after, graph_index, proof);
   if (proof.equal || proof.counterexample.empty()) return proof;
   // The rewrite may rest on where its operands come from (an exponential is never negative): look at what is

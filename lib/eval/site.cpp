@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "lib/eval/fold.h"
+#include "lib/graph/aten_view.h"
 
 namespace md {
 namespace {
@@ -43,7 +44,7 @@ bool made_inside(const Graph& graph, const NodeSet& nodes, ValueId v) {
 
 /// Fills in everything that follows from the two node sets.
 Site bounded(const Model& before, const Model& after, int graph_index, const NodeSet& old_nodes,
-             const NodeSet& new_nodes) {
+             const NodeSet& new_nodes, std::set<std::pair<ValueId, ValueId>> outputs = {}) {
   const Graph& a = before.graphs[static_cast<std::size_t>(graph_index)];
   const Graph& b = after.graphs[static_cast<std::size_t>(graph_index)];
   Site site;
@@ -51,7 +52,6 @@ Site bounded(const Model& before, const Model& after, int graph_index, const Nod
   site.before = in_order(a, old_nodes);
   site.after = in_order(b, new_nodes);
 
-  std::set<std::pair<ValueId, ValueId>> outputs;
   const auto compare_at = [&](ValueId v) {
     if (v != none_id && (made_inside(a, old_nodes, v) || made_inside(b, new_nodes, v)))
       outputs.insert({v, v});
@@ -83,7 +83,17 @@ Site bounded(const Model& before, const Model& after, int graph_index, const Nod
 
 }  // namespace
 
-Site find_site(const Model& before, const Model& after, int graph_index) {
+namespace {
+
+using Pairs = std::set<std::pair<ValueId, ValueId>>;
+
+bool same_declaration(const Value& a, const Value& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.quantization == b.quantization;
+}
+
+/// Nodes of both graphs that differ; with `rewired`, those that only read other values leave (value before,
+/// value after) there instead.
+Site changed_site(const Model& before, const Model& after, int graph_index, Pairs* rewired) {
   const Graph& a = before.graphs[static_cast<std::size_t>(graph_index)];
   const Graph& b = after.graphs[static_cast<std::size_t>(graph_index)];
   std::vector<char> changed(std::max(a.values.size(), b.values.size()), 0);
@@ -96,16 +106,55 @@ Site find_site(const Model& before, const Model& after, int graph_index) {
     return std::any_of(node.inputs.begin(), node.inputs.end(), is_changed) ||
            std::any_of(node.outputs.begin(), node.outputs.end(), is_changed);
   };
+  /// The node reads values that stand for what it read: compare those.
+  const auto only_reads_others = [&](const Node& x, const Node& y, Pairs& pairs) {
+    if (x.op != y.op || x.custom != y.custom || x.outputs != y.outputs || !(x.attrs == y.attrs) ||
+        x.subgraphs != y.subgraphs || x.inputs.size() != y.inputs.size())
+      return false;
+    for (const ValueId v : x.outputs)
+      if (v != none_id && changed[static_cast<std::size_t>(v)]) return false;
+    for (std::size_t i = 0; i < x.inputs.size(); ++i) {
+      const ValueId u = x.inputs[i], v = y.inputs[i];
+      if (u == v && (u == none_id || !changed[static_cast<std::size_t>(u)])) continue;
+      if (u == none_id || v == none_id || !same_declaration(a.value(u), b.value(v))) return false;
+      pairs.insert({u, v});
+    }
+    return true;
+  };
   NodeSet old_nodes, new_nodes;
+  Pairs pairs;
   const std::size_t n = std::max(a.nodes.size(), b.nodes.size());
   for (std::size_t i = 0; i < n; ++i) {
     const auto id = static_cast<NodeId>(i);
     const bool was = a.is_live(id), is = b.is_live(id);
     if (was && is && same_node(a.nodes[i], b.nodes[i]) && !touches_change(a.nodes[i])) continue;
+    if (rewired && was && is && only_reads_others(a.nodes[i], b.nodes[i], pairs)) continue;
     if (was) old_nodes.insert(id);
     if (is) new_nodes.insert(id);
   }
-  return bounded(before, after, graph_index, old_nodes, new_nodes);
+  if (rewired) *rewired = pairs;
+  return bounded(before, after, graph_index, old_nodes, new_nodes, std::move(pairs));
+}
+
+/// Writes in place change what other names of the memory hold: operands alone do not tell.
+bool writes_in_place(const Graph& graph) {
+  return std::any_of(graph.order.begin(), graph.order.end(),
+                     [&](NodeId id) { return aten_in_place(graph.node(id).op); });
+}
+
+}  // namespace
+
+Site find_site(const Model& before, const Model& after, int graph_index) {
+  return changed_site(before, after, graph_index, nullptr);
+}
+
+std::optional<Site> find_narrow_site(const Model& before, const Model& after, int graph_index) {
+  const auto g = static_cast<std::size_t>(graph_index);
+  if (writes_in_place(before.graphs[g]) || writes_in_place(after.graphs[g])) return std::nullopt;
+  Pairs rewired;
+  Site site = changed_site(before, after, graph_index, &rewired);
+  if (rewired.empty()) return std::nullopt;
+  return site;
 }
 
 Site with_context(const Model& before, const Model& after, const Site& site, int levels, int max_nodes) {

@@ -1,5 +1,6 @@
 // The part of a graph that differs between two versions of a model, with what it reads and what it gives.
 #pragma once
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct Site {
 /// Nodes that differ in operator, attributes, operands or results, or that touch a value whose type or
 /// constant differs.
 Site find_site(const Model& before, const Model& after, int graph_index);
+
+/// The same without nodes that only read other values than before: those are compared with what they stand
+/// for instead, which proves more than the node would show and asks for no kernel of it. nullopt: no such
+/// node.
+std::optional<Site> find_narrow_site(const Model& before, const Model& after, int graph_index);
 
 /// The same site with up to `levels` levels of its unchanged producers added (at most `max_nodes`): for
 /// rewrites that rest on where their operands come from. Unchanged when there is nothing to add.

@@ -83,6 +83,16 @@ std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, V
       const int at = aten_operand_position(node, "index");
       if (at < 0 || !reads(static_cast<std::size_t>(at)) || node.inputs[0] < 0) continue;
       if (const auto axis = normal_axis(node.attrs.integer("dim"), shape(0).size())) lower(shape(0)[*axis]);
+    } else if (base == "aten.embedding") {
+      const int at = aten_operand_position(node, "indices");
+      const ValueId table = aten_operand(node, "weight");
+      if (at >= 0 && table >= 0 && reads(static_cast<std::size_t>(at)) && !graph.value(table).shape.empty())
+        lower(graph.value(table).shape[0]);
+    } else if (base == "aten.index" || base == "aten.index_put") {
+      const auto indices = aten_operands(node, "indices");
+      for (std::size_t d = 0; d < indices.size() && node.inputs[0] >= 0 && d < shape(0).size(); ++d)
+        if (indices[d] >= 0 && reached.count(indices[d]) && graph.value(indices[d]).dtype != DType::boolean)
+          lower(shape(0)[d]);
     } else if (node.op == "EMBEDDING_LOOKUP" && reads(0) && node.inputs.size() > 1 && !shape(1).empty()) {
       lower(shape(1)[0]);
     } else if (node.op == "SCATTER_ND" && reads(0) && !node.outputs.empty()) {
@@ -175,7 +185,7 @@ std::int64_t SiteRunner::index_limit(ValueId input) const {
 }
 
 /// How many marks a boolean mask must have, where the program fixes the number of rows that it selects.
-std::optional<std::int64_t> SiteRunner::marks_wanted(ValueId input) const {
+std::optional<std::int64_t> SiteRunner::marks_wanted(ValueId input, std::int64_t dynamic_size) const {
   if (input_value(input).dtype != DType::boolean) return std::nullopt;
   const Graph& graph = old_graph();
   for (const NodeId id : site_.before) {
@@ -183,9 +193,14 @@ std::optional<std::int64_t> SiteRunner::marks_wanted(ValueId input) const {
     const std::string base = aten_base(node.op);
     if (base != "aten.index" && base != "aten.index_put") continue;
     const auto indices = aten_operands(node, "indices");
-    if (indices.size() != 1 || indices[0] != input || node.outputs.empty()) continue;
+    if (indices.empty() || std::find(indices.begin(), indices.end(), input) == indices.end() ||
+        node.outputs.empty())
+      continue;
     const Shape& rows = graph.value(base == "aten.index" ? node.outputs[0] : node.inputs.back()).shape;
-    if (!rows.empty() && rows[0] > 1) return rows[0];
+    const auto at =
+        static_cast<std::size_t>(std::count(indices.begin(), indices.end(), none_id));  // whole axes in front
+    if (rows.size() > at && rows[at] > 1) return rows[at];
+    if (rows.size() > at && rows[at] < 0 && base == "aten.index_put") return dynamic_size;
   }
   return std::nullopt;
 }
@@ -208,12 +223,18 @@ TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_s
     std::shared_ptr<const Quantization> quantization;
     if (value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype))
       quantization = std::make_shared<const Quantization>(*value.quantization);
+    if (value.dtype == DType::symint) {  // every dimension that is not known before run time has this size
+      inputs[v] = Tensor::of_integers(DType::i64, {}, std::vector<std::int64_t>{dynamic_size});
+      ++position;
+      continue;
+    }
     SampleLimits limits;
     limits.index_limit = index_limit(v);
     limits.largest = largest_;
     inputs[v] = sample(value.dtype, input_shape(v, dynamic_size), std::move(quantization), recipe, position++,
                        limits);
-    if (const auto marks = marks_wanted(v)) inputs[v] = mask_with(inputs[v].shape, *marks, recipe.seed);
+    if (const auto marks = marks_wanted(v, dynamic_size))
+      inputs[v] = mask_with(inputs[v].shape, *marks, recipe.seed);
   }
   return inputs;
 }

@@ -57,7 +57,7 @@ class SiteRunner {
  private:
   double longest_sum() const;
 
-  std::optional<std::int64_t> marks_wanted(ValueId input) const;
+  std::optional<std::int64_t> marks_wanted(ValueId input, std::int64_t dynamic_size) const;
   static Tensor mask_with(const Shape& shape, std::int64_t marks, std::uint64_t seed);
   const Model& before_;
   const Model& after_;
