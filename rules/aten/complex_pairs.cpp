@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "lib/edit/aten_builder.h"
 #include "lib/graph/aten_view.h"
+#include "rules/aten/complex_sites.h"
 #include "rules/aten/fourier.h"
 
 namespace md {
 namespace {
 
-bool is_complex(DType t) { return t == DType::c32 || t == DType::c64 || t == DType::c128; }
 DType real_of(DType t) { return t == DType::c128 ? DType::f64 : t == DType::c32 ? DType::f16 : DType::f32; }
 
 /// Operators that treat every element alike or only move them: done on both parts.
@@ -29,7 +32,9 @@ bool acts_on_parts(const std::string& base) {
       "aten.gather",    "aten.cat",          "aten.concat",          "aten.stack",
       "aten.sum",       "aten.mean",         "aten.cumsum",          "aten.neg",
       "aten.where",     "aten.resolve_conj", "aten.resolve_neg",     "aten.movedim",
-      "aten.swapaxes"};
+      "aten.mT",        "aten.numpy_T",      "aten.split",           "aten.split_with_sizes",
+      "aten.chunk",     "aten.unbind",       "aten.slice_scatter",   "aten.select_scatter",
+      "aten.index_put", "aten.swapaxes"};
   return std::find(std::begin(names), std::end(names), base) != std::end(names);
 }
 
@@ -47,7 +52,8 @@ class PairRewriter {
       const Node& node = graph_.node(id);
       for (const auto* list : {&node.inputs, &node.outputs})
         for (const ValueId v : *list)
-          if (v >= 0 && is_complex(graph_.value(v).dtype) && (graph_.is_input(v) || graph_.is_output(v)))
+          if (v >= 0 && is_complex(graph_.value(v).dtype) &&
+              ((graph_.is_input(v) && context_.graph_index == 0) || graph_.is_output(v)))
             out_.reason =
                 fmt::format("{} is a complex input or output of the program: its type is the interface",
                             graph_.value(v).name);
@@ -72,9 +78,38 @@ class PairRewriter {
     if (!complex(v)) return {real(v), none_id};
     if (const auto it = parts_.find(v); it != parts_.end()) return it->second;
     const Value& value = graph_.value(v);
+    if (!value.is_constant() && graph_.is_input(v) && context_.graph_index > 0)
+      return parts_[v] = input_parts(v);
     if (!value.is_constant()) return {};
     out_.has_constant = true;
     return parts_[v] = constant_parts(value);
+  }
+
+  /// What a branch is given stays complex: its parts are read from it.
+  RealPair input_parts(ValueId v) {
+    Shape pair = b_.shape(v);
+    const int last = static_cast<int>(pair.size());
+    pair.push_back(2);
+    const ValueId real_view =
+        b_.make("aten.view_as_real.default", {{"self", v}}, {}, real_of(b_.dtype(v)), std::move(pair));
+    return {b_.select(real_view, last, 0), b_.select(real_view, last, 1)};
+  }
+
+  /// An operator with a complex number as its second operand.
+  RealPair with_number(const std::string& base, RealPair z, std::pair<double, double> w) {
+    const auto by = [&](ValueId x, double factor) { return b_.scalar("aten.mul.Tensor", x, factor); };
+    if (base == "aten.add" || base == "aten.sub") {
+      const double sign = base == "aten.add" ? 1 : -1;
+      return {b_.scalar("aten.add.Tensor", z.re, sign * w.first),
+              b_.scalar("aten.add.Tensor", z.im == none_id ? zeros(z.re) : z.im, sign * w.second)};
+    }
+    if (base == "aten.div") {
+      const double square = w.first * w.first + w.second * w.second;
+      w = {w.first / square, -w.second / square};
+    }
+    if (z.im == none_id) return {by(z.re, w.first), by(z.re, w.second)};
+    return {b_.binary("aten.sub.Tensor", by(z.re, w.first), by(z.im, w.second)),
+            b_.binary("aten.add.Tensor", by(z.re, w.second), by(z.im, w.first))};
   }
 
   RealPair constant_parts(const Value& value) {
@@ -104,14 +139,21 @@ class PairRewriter {
 
   bool rewrite(NodeId id, const Node& node) {
     if (aten_is_check(node.op)) return b_.remove(id), true;
-    if (node.outputs.size() != 1 || !node.subgraphs.empty()) return false;
     const std::string base = aten_base(node.op);
+    const bool list = base == "aten.split" || base == "aten.split_with_sizes" || base == "aten.chunk" ||
+                      base == "aten.unbind";
+    if ((node.outputs.size() != 1 && !list) || !node.subgraphs.empty()) return false;
     if (aten_in_place(node.op)) return false;
     if (rewrite_reflect_pad(b_, node)) return b_.remove(id), true;
     if (is_fourier(node.op)) return fourier(id, node);
     if (base == "aten.real" || base == "aten.imag")
       return complex(node.inputs[0]) &&
              hand_over(id, node, base == "aten.real" ? parts(node.inputs[0]).re : parts(node.inputs[0]).im);
+    const auto any = [&](const std::vector<ValueId>& values) {
+      return std::any_of(values.begin(), values.end(), [&](ValueId v) { return complex(v); });
+    };
+    if (!any(node.inputs) && !any(node.outputs))
+      return true;  // a padding of another kind in front of a transform
     b_.remove(id);
     if (base == "aten.view_as_complex") return view_as_complex(node);
     if (base == "aten.view_as_real") return view_as_real(node);
@@ -123,6 +165,13 @@ class PairRewriter {
     if (base == "aten.mul" || base == "aten.div" || base == "aten.add" || base == "aten.sub")
       return arithmetic(node, base);
     if (base == "aten.matmul" || base == "aten.mm" || base == "aten.bmm") return product(node);
+    if (base == "aten.einsum") return einsum(node);
+    if (base == "aten.reciprocal") return give(node, inverse(parts(node.inputs[0])));
+    if (base == "aten.square") return give(node, times(parts(node.inputs[0]), parts(node.inputs[0])));
+    if (base == "aten.zeros" || base == "aten.zeros_like" || base == "aten.new_zeros") return nothing(node);
+    if ((base == "aten.pad" && node.attrs.text("mode", "constant") == "constant") ||
+        base == "aten.constant_pad_nd")
+      return node.attrs.number("value") == 0 && on_both(node, base);
     if (base == "aten.conj" || base == "aten._conj" || base == "aten.conj_physical" ||
         base == "aten._conj_physical")
       return conjugate(node);
@@ -187,7 +236,9 @@ class PairRewriter {
     const std::string op = base + ".Tensor";
     if (other == none_id) {
       const AttrValue* number = node.attrs.find("other");
-      if (!number || z.im == none_id || std::holds_alternative<std::string>(*number)) return false;
+      if (!number) return false;
+      if (const auto w = complex_number(*number)) return give(node, with_number(base, z, *w));
+      if (z.im == none_id || std::holds_alternative<std::string>(*number)) return false;
       const bool both = base == "aten.mul" || base == "aten.div";
       return give(node, {b_.scalar(op, z.re, *number), both ? b_.scalar(op, z.im, *number) : z.im});
     }
@@ -226,6 +277,39 @@ class PairRewriter {
                        b_.binary("aten.add.Tensor", dot(a.re, c.im), dot(a.im, c.re))});
   }
 
+  /// Bilinear in its two operands: each part of one with each part of the other.
+  bool einsum(const Node& node) {
+    const auto operands = aten_operands(node, "tensors");
+    if (operands.size() != 2 || operands[0] < 0 || operands[1] < 0) return false;
+    const RealPair a = parts(operands[0]), c = parts(operands[1]);
+    if (a.re == none_id || c.re == none_id) return false;
+    const Value& type = graph_.value(node.outputs[0]);
+    const auto dot = [&](ValueId x, ValueId y) {
+      return b_.make("aten.einsum.default", {{"tensors[0]", x}, {"tensors[1]", y}}, node.attrs,
+                     real_of(type.dtype), type.shape);
+    };
+    if (c.im == none_id) return give(node, {dot(a.re, c.re), dot(a.im, c.re)});
+    if (a.im == none_id) return give(node, {dot(a.re, c.re), dot(a.re, c.im)});
+    return give(node, {b_.binary("aten.sub.Tensor", dot(a.re, c.re), dot(a.im, c.im)),
+                       b_.binary("aten.add.Tensor", dot(a.re, c.im), dot(a.im, c.re))});
+  }
+
+  RealPair inverse(RealPair z) {
+    if (z.im == none_id) return {};
+    const ValueId square = b_.binary("aten.add.Tensor", mul(z.re, z.re), mul(z.im, z.im));
+    return {b_.binary("aten.div.Tensor", z.re, square),
+            b_.binary("aten.div.Tensor", b_.unary("aten.neg.default", z.im), square)};
+  }
+
+  /// Zeros are zeros in both parts.
+  bool nothing(const Node& node) {
+    const Value& type = graph_.value(node.outputs[0]);
+    if (!element_count(type.shape)) return false;
+    const ValueId typed = b_.add_value(type.name, real_of(type.dtype), type.shape);
+    const ValueId zero = zeros(typed);
+    return give(node, {zero, zero});
+  }
+
   bool conjugate(const Node& node) {
     const RealPair z = parts(node.inputs[0]);
     return z.im != none_id && give(node, {z.re, b_.unary("aten.neg.default", z.im)});
@@ -234,9 +318,18 @@ class PairRewriter {
   bool magnitude(const Node& node) {
     const RealPair z = parts(node.inputs[0]);
     if (z.im == none_id) return false;
-    const ValueId square = b_.binary("aten.add.Tensor", mul(z.re, z.re), mul(z.im, z.im));
+    // Divided by the larger part first: squares of large parts would leave the range of floats, in fp16 past
+    // 255.
+    const ValueId a = b_.unary("aten.abs.default", z.re), c = b_.unary("aten.abs.default", z.im);
+    Attributes least;
+    least.set("min", 1e-30);
+    const ValueId larger = b_.binary("aten.maximum.default", a, c);
+    const ValueId scale = b_.make("aten.clamp.default", {{"self", larger}}, std::move(least),
+                                  b_.dtype(larger), b_.shape(larger));
+    const ValueId p = b_.binary("aten.div.Tensor", a, scale), q = b_.binary("aten.div.Tensor", c, scale);
+    const ValueId root = b_.unary("aten.sqrt.default", b_.binary("aten.add.Tensor", mul(p, p), mul(q, q)));
     b_.result_into(node.outputs[0]);
-    b_.unary("aten.sqrt.default", square);
+    b_.binary("aten.mul.Tensor", root, scale);
     out_.exactness = Exactness::bounded;
     return true;
   }
@@ -266,6 +359,8 @@ class PairRewriter {
 
   bool fourier(NodeId id, const Node& node) {
     out_.has_fourier = true;
+    if (context_.graph_index > 0)
+      return out_.reason = "a transform inside a branch: its matrix cannot be stored there", false;
     out_.exactness = Exactness::bounded;
     const ValueId x = aten_operand(node, "self") >= 0 ? aten_operand(node, "self") : node.inputs[0];
     std::string why;
@@ -283,7 +378,7 @@ class PairRewriter {
 
   /// The node once for each part. A view becomes a reshape: the parts have other strides.
   bool on_both(const Node& node, const std::string& base) {
-    RealPair out;
+    std::vector<RealPair> results(node.outputs.size());
     for (const bool imaginary : {false, true}) {
       Node copy = node;
       if (base == "aten.view" || base == "aten._unsafe_view") {
@@ -302,16 +397,22 @@ class PairRewriter {
         if (z.im == none_id) return false;
         v = imaginary ? z.im : z.re;
       }
-      const Value& type = graph_.value(node.outputs[0]);
-      const ValueId part =
-          b_.add_value(type.name + (imaginary ? "_im" : "_re"), real_of(type.dtype), type.shape);
-      b_.patch().new_values.back().dim_names = type.dim_names;
-      copy.outputs = {part};
+      const AttrValue* dtype = node.attrs.find("dtype");
+      if (dtype && std::holds_alternative<EnumValue>(*dtype))
+        copy.attrs.set("dtype", aten_scalar_type(real_of(graph_.value(node.outputs[0]).dtype)));
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        const Value& type = graph_.value(node.outputs[i]);
+        const ValueId part =
+            b_.add_value(type.name + (imaginary ? "_im" : "_re"), real_of(type.dtype), type.shape);
+        b_.patch().new_values.back().dim_names = type.dim_names;
+        copy.outputs[i] = part;
+        (imaginary ? results[i].im : results[i].re) = part;
+      }
       copy.origins.clear();
       b_.add_node(std::move(copy));
-      (imaginary ? out.im : out.re) = part;
     }
-    return give(node, out);
+    for (std::size_t i = 0; i < results.size(); ++i) parts_[node.outputs[i]] = results[i];
+    return true;
   }
 
   const DetectContext& context_;
@@ -322,55 +423,11 @@ class PairRewriter {
   std::map<ValueId, ValueId> renamed_;  ///< real results whose readers read another value now
 };
 
-/// Nodes that hang together through complex values, and the paddings in front of a short-time transform.
-std::vector<std::set<NodeId>> find_regions(const Graph& graph) {
-  std::vector<std::set<NodeId>> regions;
-  std::set<NodeId> seen;
-  const auto touches = [&](NodeId id) {
-    const Node& node = graph.node(id);
-    const auto complex = [&](ValueId v) { return v >= 0 && is_complex(graph.value(v).dtype); };
-    return is_fourier(node.op) || std::any_of(node.inputs.begin(), node.inputs.end(), complex) ||
-           std::any_of(node.outputs.begin(), node.outputs.end(), complex);
-  };
-  for (const NodeId start : graph.order) {
-    if (!touches(start) || !seen.insert(start).second) continue;
-    std::set<NodeId> region;
-    std::vector<NodeId> pending{start};
-    while (!pending.empty()) {
-      const NodeId id = pending.back();
-      pending.pop_back();
-      region.insert(id);
-      const Node& node = graph.node(id);
-      std::vector<NodeId> around;
-      for (const auto* list : {&node.inputs, &node.outputs})
-        for (const ValueId v : *list) {
-          if (v < 0 || !is_complex(graph.value(v).dtype)) continue;
-          if (graph.producer(v) != none_id) around.push_back(graph.producer(v));
-          for (const Use& use : graph.uses(v)) around.push_back(use.node);
-        }
-      for (const NodeId n : around)
-        if (seen.insert(n).second) pending.push_back(n);
-      if (aten_base(node.op) == "aten.stft") {  // its centring: pad, behind views
-        ValueId v = node.inputs.empty() ? none_id : node.inputs[0];
-        for (int step = 0; step < 3 && v >= 0 && graph.producer(v) != none_id; ++step) {
-          const NodeId maker = graph.producer(v);
-          const std::string base = aten_base(graph.node(maker).op);
-          if (base == "aten.pad" || base == "aten.reflection_pad1d") region.insert(maker);
-          if (!aten_view(graph.node(maker).op)) break;
-          v = graph.node(maker).inputs[0];
-        }
-      }
-    }
-    regions.push_back(std::move(region));
-  }
-  return regions;
-}
-
 }  // namespace
 
 std::vector<ComplexRegion> complex_regions(const DetectContext& context) {
   std::vector<ComplexRegion> out;
-  for (const std::set<NodeId>& nodes : find_regions(context.graph)) {
+  for (const std::set<NodeId>& nodes : complex_node_sets(context.graph)) {
     ComplexRegion region;
     for (const NodeId id : context.graph.order)
       if (nodes.count(id)) region.nodes.push_back(id);

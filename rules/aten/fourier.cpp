@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -70,12 +71,13 @@ std::vector<double> table(const Transform& t, bool sine) {
 RealPair apply(AtenBuilder& b, const Transform& t, RealPair x) {
   const DType type = b.dtype(x.re);
   const ValueId cosine = b.add_constant("dft_cos", type, {t.inputs, t.outputs}, table(t, false));
-  const ValueId sine = b.add_constant("dft_sin", type, {t.inputs, t.outputs}, table(t, true));
+  std::vector<double> sines = table(t, true);
+  // Forward the angle is negative. A zero stays +0.0: torch's angle() of a real bin tells it from -0.0.
+  if (x.im == none_id && !t.inverse)
+    for (double& s : sines) s = s == 0 ? 0 : -s;
+  const ValueId sine = b.add_constant("dft_sin", type, {t.inputs, t.outputs}, sines);
   const ValueId re_cos = b.matmul(x.re, cosine);
-  if (x.im == none_id) {
-    const ValueId re_sin = b.matmul(x.re, sine);
-    return {re_cos, t.inverse ? re_sin : b.unary("aten.neg.default", re_sin)};
-  }
+  if (x.im == none_id) return {re_cos, b.matmul(x.re, sine)};
   const ValueId im_sin = b.matmul(x.im, sine);
   const ValueId re =
       t.inverse ? b.binary("aten.sub.Tensor", re_cos, im_sin) : b.binary("aten.add.Tensor", re_cos, im_sin);
@@ -137,6 +139,46 @@ std::optional<RealPair> one_axis(AtenBuilder& b, const Node& node, const std::st
   if (real_in) x.im = none_id;
   if (real_out && x.im == none_id) return why = "a real input to irfft", std::nullopt;
   return along(b, t, x, *dim);
+}
+
+/// fft_rfft2, fft_fft2, fft_rfftn ...: several axes, one after the other. The halved axis is the last one:
+/// first forward, last backward.
+std::optional<RealPair> named_axes(AtenBuilder& b, const Node& node, const std::string& base, RealPair x,
+                                   std::string& why) {
+  const bool inverse = base.starts_with("aten.fft_i"), half = base.find("rfft") != std::string::npos;
+  const int rank = b.rank(x.re);
+  const auto* sizes = node.attrs.integers("s");
+  std::vector<std::int64_t> dims;
+  if (const auto* given = node.attrs.integers("dim"))
+    dims = *given;
+  else if (base.ends_with("2"))
+    dims = {-2, -1};
+  else
+    for (int d = sizes ? rank - static_cast<int>(sizes->size()) : 0; d < rank; ++d) dims.push_back(d);
+  if (dims.empty() || (sizes && sizes->size() != dims.size()))
+    return why = "axes that cannot be read", std::nullopt;
+  std::vector<std::size_t> order;
+  for (std::size_t i = dims.size(); i-- > 0;) order.push_back(i);
+  if (inverse) std::reverse(order.begin(), order.end());
+  if (half && !inverse) x.im = none_id;
+  for (const std::size_t i : order) {
+    const std::int64_t dim = dims[i] < 0 ? dims[i] + rank : dims[i];
+    if (dim < 0 || dim >= rank) return why = "an axis outside the tensor", std::nullopt;
+    const std::int64_t size = b.shape(x.re)[static_cast<std::size_t>(dim)];
+    if (size < 0) return why = "the transformed axis has no fixed size", std::nullopt;
+    const bool halved = half && i + 1 == dims.size();
+    Transform t;
+    t.points = sizes && (*sizes)[i] > 0 ? (*sizes)[i] : halved && inverse ? 2 * (size - 1) : size;
+    if (!fits(t.points, why)) return std::nullopt;
+    const auto scale = norm_scale(node, inverse, t.points);
+    if (!scale) return why = "an unknown norm", std::nullopt;
+    t.inverse = inverse, t.from_half = halved && inverse, t.scale = *scale;
+    t.inputs = t.from_half ? t.points / 2 + 1 : t.points;
+    t.outputs = halved && !inverse ? t.points / 2 + 1 : t.points;
+    if (t.from_half && x.im == none_id) return why = "a real spectrum", std::nullopt;
+    x = along(b, t, x, static_cast<int>(dim));
+  }
+  return x;
 }
 
 /// _fft_r2c, _fft_c2c, _fft_c2r: several axes, one after the other.
@@ -309,6 +351,8 @@ std::optional<RealPair> rewrite_fourier(AtenBuilder& b, const DetectContext& con
     return one_axis(b, node, base, input, why);
   if (base == "aten._fft_r2c" || base == "aten._fft_c2c" || base == "aten._fft_c2r")
     return several_axes(b, node, base, input, why);
+  for (const std::string_view name : {"fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"})
+    if (base == "aten.fft_" + std::string(name)) return named_axes(b, node, base, input, why);
   why = "no rewrite for " + node.op;
   return std::nullopt;
 }

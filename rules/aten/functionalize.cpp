@@ -44,12 +44,50 @@ class Functionalizer {
   };
 
   void note_alias(const Node& node, NodeId id) {
-    if (node.outputs.size() != 1 || node.inputs.empty() || node.inputs[0] < 0) return;
+    if (node.inputs.empty() || node.inputs[0] < 0) return;
+    if (aten_view(node.op) && !node.outputs.empty() && returns_list(node.op)) return note_parts(node, id);
+    if (node.outputs.size() != 1) return;
     if (aten_in_place(node.op))
       views_[node.outputs[0]] = {
           aten_operand(node, "self") >= 0 ? aten_operand(node, "self") : node.inputs[0], none_id};
     else if (aten_view(node.op))
       views_[node.outputs[0]] = {node.inputs[0], id};
+  }
+
+  static bool returns_list(const std::string& op) {
+    const std::string base = aten_base(op);
+    return base == "aten.split" || base == "aten.split_with_sizes" || base == "aten.chunk" ||
+           base == "aten.unbind";
+  }
+
+  /// Each result of a split is a slice of what is split, each of unbind a selection.
+  void note_parts(const Node& node, NodeId id) {
+    const Value& whole = graph_.value(node.inputs[0]);
+    const auto dim = aten_dim(node, "dim", whole.rank(), 0);
+    const bool unbind = aten_base(node.op) == "aten.unbind";
+    std::int64_t start = 0;
+    for (std::size_t i = 0; dim && i < node.outputs.size(); ++i) {
+      const Value& part = graph_.value(node.outputs[i]);
+      const std::int64_t length = unbind ? 1 : part.shape[static_cast<std::size_t>(*dim)];
+      if (length < 0) break;
+      Node one;
+      one.op = unbind ? "aten.select.int" : "aten.slice.Tensor";
+      one.inputs = {node.inputs[0]}, one.input_names = {"self"}, one.outputs = {node.outputs[i]};
+      one.attrs.set("dim", std::int64_t{*dim});
+      if (unbind)
+        one.attrs.set("index", start);
+      else
+        one.attrs.set("start", start), one.attrs.set("end", start + length);
+      start += length;
+      views_[node.outputs[i]] = {node.inputs[0], id};
+      parts_[node.outputs[i]] = std::move(one);
+    }
+  }
+
+  /// The node that makes a view of what it is a view of.
+  const Node& view_node(ValueId v) const {
+    const auto part = parts_.find(v);
+    return part != parts_.end() ? part->second : graph_.node(views_.at(v).by);
   }
 
   ValueId base_of(ValueId v) const {
@@ -75,7 +113,7 @@ class Functionalizer {
     const auto view = views_.find(self);
     if (view == views_.end()) return newest_.count(self) ? newest_.at(self) : v;
     const ValueId source = newest(view->second.of);
-    Node again = graph_.node(view->second.by);
+    Node again = view_node(self);
     again.inputs[0] = source;
     again.origins = {view->second.by};
     const Value& value = graph_.value(self);
@@ -94,10 +132,10 @@ class Functionalizer {
       if (now != node.inputs[i]) b_.rewire(id, static_cast<int>(i), now);
     }
     // A view that is made now shows its base as it is now.
-    if (const auto view = node.outputs.size() == 1 ? views_.find(node.outputs[0]) : views_.end();
-        view != views_.end() && view->second.by == id)
-      if (const auto writes = writes_.find(base_of(node.outputs[0])); writes != writes_.end())
-        newest_[node.outputs[0]] = node.outputs[0], made_at_[node.outputs[0]] = writes->second;
+    for (const ValueId out : node.outputs)
+      if (const auto view = views_.find(out); view != views_.end() && view->second.by == id)
+        if (const auto writes = writes_.find(base_of(out)); writes != writes_.end())
+          newest_[out] = out, made_at_[out] = writes->second;
   }
 
   void write(const Node& node, NodeId id) {
@@ -112,7 +150,7 @@ class Functionalizer {
     ValueId value = functional(node, id, old.front());
     std::vector<ValueId> now{value};
     for (std::size_t i = 1; i < chain.size(); ++i) {
-      value = put_back(old[i], value, graph_.node(views_.at(chain[i - 1]).by), chain[i]);
+      value = put_back(old[i], value, view_node(chain[i - 1]), chain[i]);
       if (value == none_id) return;
       now.push_back(value);
     }
@@ -125,8 +163,9 @@ class Functionalizer {
     const ValueId out = node.outputs[0];
     const Value& type = graph_.value(out);
     const std::string base = aten_base(node.op);
-    if (base == "aten.copy") {
-      ValueId src = aten_operand(node, "src");
+    const bool fills = base == "aten.fill" && aten_operand(node, "value") >= 0;  // fill_ with a tensor of one element
+    if (base == "aten.copy" || fills) {
+      ValueId src = aten_operand(node, fills ? "value" : "src");
       if (src < 0) return fail("copy_ of a number");
       src = newest(src);
       if (b_.dtype(src) != type.dtype) src = b_.to(src, type.dtype);
@@ -171,6 +210,8 @@ class Functionalizer {
       return b_.make(base == "aten.slice" ? "aten.slice_scatter.default" : "aten.select_scatter.default",
                      {{"self", whole}, {"src", part}}, view.attrs, type.dtype, type.shape);
     if (base == "aten.alias" || base == "aten.detach") return part;
+    if (base == "aten.t" && type.shape.size() == 2) return b_.transpose(part, 0, 1);
+    if (base == "aten.t" && type.shape.size() == 2) return b_.transpose(part, 0, 1);
     if (base == "aten.transpose")
       return b_.make("aten.transpose.int", {{"self", part}}, view.attrs, type.dtype, type.shape);
     const bool reshapes = base == "aten.view" || base == "aten.reshape" || base == "aten._unsafe_view" ||
@@ -280,6 +321,8 @@ class Functionalizer {
   AtenBuilder b_;
   Functionalized out_;
   std::map<ValueId, View> views_;
+  std::map<ValueId, Node>
+      parts_;  ///< results of split and unbind: the slice or selection that each of them is
   std::map<ValueId, int> writes_;      ///< base -> number of writes so far
   std::map<ValueId, ValueId> newest_;  ///< tensor -> its value after the write in made_at_
   std::map<ValueId, int> made_at_;

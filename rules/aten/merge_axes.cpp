@@ -245,7 +245,8 @@ class Merger {
   bool rewrite_reshape(NodeId id) {
     const Node& node = graph_.node(id);
     const Value& out = graph_.value(node.outputs[0]);
-    if (!element_count(out.shape)) return false;
+    if (std::count_if(out.shape.begin(), out.shape.end(), [](std::int64_t d) { return d < 0; }) > 1)
+      return false;
     const Shape target = in_region(node.outputs[0]) ? merged(out.shape, place_[node.outputs[0]]) : out.shape;
     b_.remove(id);
     Attributes attrs;

@@ -7,13 +7,27 @@
 #include "lib/edit/aten_builder.h"
 #include "lib/graph/aten_view.h"
 #include "lib/graph/encode.h"
+#include "rules/aten/regions.h"
 
 namespace md {
 namespace {
 
 /// Reads the bits of a tensor as another type: no retyping can keep its meaning.
 bool reinterprets(const Node& node) {
-  return node.op == "aten.view.dtype" || node.op.starts_with("higher_order.wrap_with_autocast");
+  return node.op == "aten.view.dtype" || node.op.starts_with("higher_order.");
+}
+
+bool holds(const Graph& graph, DType type) {
+  return std::any_of(graph.values.begin(), graph.values.end(),
+                     [&](const Value& v) { return v.dtype == type; });
+}
+
+/// The body of a region is retyped with the graph that calls it.
+bool is_region_body(const Model& model, const Graph* graph) {
+  for (const Graph& outer : model.graphs)
+    for (const NodeId id : outer.order)
+      if (region_body(model, outer.node(id)) == graph) return true;
+  return false;
 }
 
 bool is_cast(const Node& node) {
@@ -25,7 +39,8 @@ bool is_cast(const Node& node) {
 class Retyping {
  public:
   Retyping(const DetectContext& context, DType from, DType to)
-      : graph_(context.graph),
+      : model_(context.model),
+        graph_(context.graph),
         from_(from),
         to_(to),
         builder_(context.graph, context.graph_index, fmt::format("{} in {}", name(from), name(to))) {}
@@ -57,6 +72,17 @@ class Retyping {
     const AttrValue* dtype = node.attrs.find("dtype");
     const auto* asked = dtype ? std::get_if<EnumValue>(dtype) : nullptr;
     const bool asks = asked && asked->number == aten_scalar_type(from_).number;
+    const Graph* body = region_body(model_, node);
+    if (body && holds(*body, from_)) {
+      result.nodes.push_back(id);
+      if (!can_inline(node, *body))
+        result.reason = "a region holds further regions";
+      else
+        inline_region(builder_, id, *body, {from_, to_});
+      count_ += static_cast<std::size_t>(std::count_if(body->values.begin(), body->values.end(),
+                                                       [&](const Value& v) { return v.dtype == from_; }));
+      return;
+    }
     if (!reads && !writes && !asks) return;
     if (aten_is_check(node.op)) return builder_.remove(id);
     if (writes) result.nodes.push_back(id);
@@ -83,7 +109,9 @@ class Retyping {
     for (;;) {
       const NodeId maker = graph_.producer(id);
       const auto& gone = const_cast<AtenBuilder&>(builder_).patch().removed;
-      if (maker == none_id || std::find(gone.begin(), gone.end(), maker) == gone.end()) return id;
+      if (maker == none_id || std::find(gone.begin(), gone.end(), maker) == gone.end() ||
+          !is_cast(graph_.node(maker)))
+        return id;
       id = graph_.node(maker).inputs[0];
     }
   }
@@ -103,6 +131,7 @@ class Retyping {
     return true;
   }
 
+  const Model& model_;
   const Graph& graph_;
   DType from_, to_;
   AtenBuilder builder_;
@@ -115,8 +144,12 @@ std::vector<DetectResult> retype_region(const DetectContext& context, DType from
                                         const std::string& why) {
   const Graph& graph = context.graph;
   if (context.model.format != Format::pt2) return {};
-  if (std::none_of(graph.values.begin(), graph.values.end(), [&](const Value& v) { return v.dtype == from; }))
-    return {};
+  if (is_region_body(context.model, &graph)) return {};
+  const bool in_body = std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
+    const Graph* body = region_body(context.model, graph.node(id));
+    return body && holds(*body, from);
+  });
+  if (!in_body && !holds(graph, from)) return {};
   std::size_t count = 0;
   DetectResult result = Retyping(context, from, to).run(count);
   if (result.nodes.empty() && graph.order.empty()) return {};
@@ -125,7 +158,12 @@ std::vector<DetectResult> retype_region(const DetectContext& context, DType from
   const auto at_interface = [&](const std::vector<ValueId>& list) {
     return std::any_of(list.begin(), list.end(), [&](ValueId v) { return graph.value(v).dtype == from; });
   };
-  if (at_interface(graph.inputs) || at_interface(graph.outputs))
+  const bool interface = at_interface(graph.inputs) || at_interface(graph.outputs);
+  if (interface && context.graph_index > 0) {  // a branch: what calls it would have to change with it
+    result.fixes.clear();
+    result.state = DetectResult::State::declined;
+    if (result.reason.empty()) result.reason = "a branch takes or gives such values";
+  } else if (interface)
     result.message += fmt::format("; inputs or outputs become {}", name(to));
   return {std::move(result)};
 }

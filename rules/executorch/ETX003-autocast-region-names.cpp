@@ -6,6 +6,7 @@
 
 #include "lib/edit/aten_builder.h"
 #include "lib/rule/detector.h"
+#include "rules/aten/regions.h"
 
 namespace md {
 namespace {
@@ -46,43 +47,18 @@ std::optional<Patch> rename_inputs(const Graph& outer, const Node& node, const G
   return b.take();
 }
 
-/// The region's nodes in place of the node that calls it.
-Patch inline_region(const Graph& outer, int outer_index, NodeId id, const Graph& inner) {
-  const Node& call = outer.node(id);
-  AtenBuilder b(outer, outer_index, "inline the region");
-  b.remove(id);
-  std::map<ValueId, ValueId> mapped;
-  for (std::size_t i = 0; i < inner.inputs.size(); ++i) mapped[inner.inputs[i]] = call.inputs[i];
-  for (std::size_t i = 0; i < inner.outputs.size(); ++i) mapped.emplace(inner.outputs[i], call.outputs[i]);
-  for (const NodeId n : inner.order) {
-    Node copy = inner.node(n);
-    copy.origins.clear();
-    for (ValueId& v : copy.outputs) {
-      if (!mapped.count(v)) {
-        const Value& value = inner.value(v);
-        mapped[v] = b.add_value(value.name, value.dtype, value.shape);
-        b.patch().new_values.back().dim_names = value.dim_names;
-      }
-      v = mapped[v];
-    }
-    for (ValueId& v : copy.inputs)
-      if (v >= 0) v = mapped.count(v) ? mapped[v] : none_id;
-    b.add_node(std::move(copy));
-  }
+Patch inlined(const DetectContext& context, NodeId id, const Graph& inner) {
+  AtenBuilder b(context.graph, context.graph_index, "inline the region");
+  inline_region(b, id, inner);
   return b.take();
 }
 
-/// True when every result of the region is computed in it, each once: then the results can be written in
-/// place.
-bool can_inline(const Node& call, const Graph& inner) {
-  if (call.outputs.size() != inner.outputs.size() || call.inputs.size() != inner.inputs.size()) return false;
-  std::vector<ValueId> outputs = inner.outputs;
-  std::sort(outputs.begin(), outputs.end());
-  const bool once = std::adjacent_find(outputs.begin(), outputs.end()) == outputs.end();
-  const bool plain = std::all_of(inner.order.begin(), inner.order.end(),
-                                 [&](NodeId n) { return inner.node(n).subgraphs.empty(); });
-  return once && plain &&
-         std::all_of(outputs.begin(), outputs.end(), [&](ValueId v) { return inner.producer(v) != none_id; });
+/// The pass puts the first region's own values in the place of its results: they get other names before the
+/// second region is looked at.
+bool reads_a_region(const Model& model, const Graph& graph, const Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
+    return v >= 0 && graph.producer(v) != none_id && is_region(model, graph.node(graph.producer(v)));
+  });
 }
 
 bool is_region_body(const Model& model, int graph) {
@@ -104,32 +80,30 @@ std::vector<DetectResult> ETX003(const DetectContext& context) {
     const Graph& inner = context.model.graphs[static_cast<std::size_t>(node.subgraphs[0])];
     DetectResult result;
     result.nodes = {id};
+    const bool inlinable = !is_enabled(node) && can_inline(node, inner);
+    const auto add = [&](Patch patch) {
+      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
+    };
     if (nested) {
       result.message = "an autocast region inside an autocast region";
       if (is_enabled(node))
-        result.state = DetectResult::State::declined,
         result.reason = "the inner region switches autocast on, which changes the types inside it";
-      else if (!can_inline(node, inner))
-        result.state = DetectResult::State::declined,
-        result.reason = "a result of the inner region is not computed in it, or it holds further regions";
+      else if (!inlinable)
+        result.reason = "the inner region holds further regions";
       else
-        result.fixes.push_back(
-            {inline_region(graph, context.graph_index, id, inner), Exactness::exact, false, ""});
+        add(inlined(context, id, inner));
     } else {
       if (node.inputs.size() != inner.inputs.size() || !names_differ(graph, node, inner)) continue;
       result.message = fmt::format(
           "an autocast region whose inputs are not named as its operands (\"{}\" is passed \"{}\")",
           inner.value(inner.inputs[0]).name, graph.value(node.inputs[0]).name);
-      auto renamed = rename_inputs(graph, node, inner, node.subgraphs[0]);
-      if (renamed)
-        result.fixes.push_back({std::move(*renamed), Exactness::exact, false, ""});
-      else if (!is_enabled(node) && can_inline(node, inner))
-        result.fixes.push_back(
-            {inline_region(graph, context.graph_index, id, inner), Exactness::exact, false, ""});
-      else
-        result.state = DetectResult::State::declined,
-        result.reason = "an operand's name is taken inside the region";
+      const bool chained = reads_a_region(context.model, graph, node);
+      if (chained && inlinable) add(inlined(context, id, inner));
+      if (auto renamed = rename_inputs(graph, node, inner, node.subgraphs[0])) add(std::move(*renamed));
+      if (!chained && inlinable) add(inlined(context, id, inner));
+      if (result.fixes.empty()) result.reason = "an operand's name is taken inside the region";
     }
+    if (result.fixes.empty()) result.state = DetectResult::State::declined;
     results.push_back(std::move(result));
   }
   return results;

@@ -19,10 +19,12 @@ ValueId pad(AtenBuilder& b, ValueId x, int dim, std::int64_t before, std::int64_
                 std::move(shape));
 }
 
-Patch padded_sum(const DetectContext& context, NodeId id, const std::vector<ValueId>& parts, int dim) {
+Patch padded_sum(const DetectContext& context, NodeId id, std::vector<ValueId> parts, int dim) {
   const Node& node = context.graph.node(id);
   AtenBuilder b(context.graph, context.graph_index, "pad and add (-0.0 may become 0.0)");
   b.remove(id);
+  if (aten_base(node.op) == "aten.stack")
+    for (ValueId& part : parts) part = b.unsqueeze(part, dim);
   const std::int64_t total = context.graph.value(node.outputs[0]).shape[static_cast<std::size_t>(dim)];
   std::int64_t at = 0;
   ValueId sum = none_id;
@@ -52,11 +54,13 @@ std::vector<DetectResult> ETX007(const DetectContext& context) {
     result.message = "a list of float64 tensors, which the MLX partitioner does not check";
     auto parts = aten_operands(node, "tensors");
     const auto dim = aten_dim(node, "dim", graph.value(node.outputs[0]).rank(), 0);
-    bool fixed =
-        dim && parts.size() > 1 && base != "aten.stack" && element_count(graph.value(node.outputs[0]).shape);
+    const bool stacks = base == "aten.stack";
+    const int rank = graph.value(node.outputs[0]).rank() - (stacks ? 1 : 0);
+    bool fixed = dim && parts.size() > 1;
     for (const ValueId part : parts)
       fixed = fixed && part >= 0 && graph.value(part).dtype == DType::f64 &&
-              graph.value(part).rank() == graph.value(node.outputs[0]).rank();
+              graph.value(part).rank() == rank &&
+              (stacks || graph.value(part).shape[static_cast<std::size_t>(*dim)] >= 0);
     if (fixed)
       result.fixes.push_back({padded_sum(context, id, parts, *dim), Exactness::exact, false, ""});
     else

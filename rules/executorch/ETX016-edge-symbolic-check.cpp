@@ -9,7 +9,9 @@ namespace md {
 namespace {
 
 bool is_symbolic_arithmetic(const Node& node) { return node.op.starts_with("torch.sym_"); }
-bool is_all_true(const Node& node) { return aten_base(node.op) == "aten._is_all_true"; }
+bool is_all_true(const Node& node) {
+  return aten_base(node.op) == "aten._is_all_true" || aten_base(node.op) == "aten._is_any_true";
+}
 
 DetectResult allowed_by_setting(NodeId id, const Node& node) {
   DetectResult result;
@@ -22,15 +24,17 @@ DetectResult allowed_by_setting(NodeId id, const Node& node) {
   return result;
 }
 
-/// _is_all_true is torch's name for `all` in asserts.
+/// _is_all_true and _is_any_true are torch's names for `all` and `any` in asserts.
 DetectResult all_instead(const DetectContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
-  AtenBuilder b(context.graph, context.graph_index, "all instead of _is_all_true");
+  const std::string plain = aten_base(node.op) == "aten._is_all_true" ? "all" : "any";
+  AtenBuilder b(context.graph, context.graph_index, plain + " instead of " + aten_base(node.op).substr(5));
   b.remove(id);
-  b.write("aten.all.default", {{"self", node.inputs[0]}}, {}, node.outputs[0]);
+  b.write("aten." + plain + ".default", {{"self", node.inputs[0]}}, {}, node.outputs[0]);
   DetectResult result;
   result.nodes = {id};
-  result.message = "_is_all_true is not in Core ATen; `all` is, and computes the same";
+  result.message = fmt::format("{} is not in Core ATen; `{}` is, and computes the same",
+                               aten_base(node.op).substr(5), plain);
   result.fixes.push_back({b.take(), Exactness::exact, false, ""});
   return result;
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lib/edit/aten_builder.h"
 #include "lib/graph/aten_view.h"
 #include "lib/rule/detector.h"
@@ -7,40 +9,104 @@ namespace {
 
 bool from_constant(const Graph& graph, ValueId id) { return id >= 0 && graph.value(id).is_constant(); }
 
-/// The product by mm or bmm, or an empty reason's opposite: why it is kept.
+std::int64_t product_of(const Shape& shape) {
+  std::int64_t product = 1;
+  for (const std::int64_t d : shape)
+    if (d < 0)
+      return dynamic_dim;
+    else
+      product *= d;
+  return product;
+}
+
+std::size_t dynamic_dims(const Shape& shape) {
+  return static_cast<std::size_t>(
+      std::count_if(shape.begin(), shape.end(), [](std::int64_t d) { return d < 0; }));
+}
+
+ValueId expanded(AtenBuilder& b, ValueId x, const Shape& shape) {
+  if (b.shape(x) == shape) return x;
+  Attributes attrs;
+  attrs.set("size", shape);
+  return b.make("aten.expand.default", {{"self", x}}, std::move(attrs), b.dtype(x), shape);
+}
+
+/// Rows times one matrix; the result is written to `out` in its own shape.
+void rows_times_matrix(AtenBuilder& b, ValueId x, ValueId matrix, ValueId out) {
+  const Shape a = b.shape(x), result = b.shape(out);
+  const std::int64_t k = b.shape(matrix)[0], n = b.shape(matrix)[1];
+  const std::int64_t rows = product_of(Shape(a.begin(), a.end() - 1));
+  const ValueId flat = a.size() == 2 ? x : b.reshape(x, {rows, k});
+  if (a.size() == 2 && result.size() == 2)
+    return b.write("aten.mm.default", {{"self", flat}, {"mat2", matrix}}, {}, out);
+  const ValueId product =
+      b.make("aten.mm.default", {{"self", flat}, {"mat2", matrix}}, {}, b.dtype(out), {rows, n});
+  b.result_into(out);
+  b.reshape(product, result);
+}
+
+/// The product by mm or bmm. Empty: done; else why it is kept.
 std::string rewrite(AtenBuilder& b, NodeId id, ValueId x, ValueId y, ValueId out) {
-  const Shape a = b.shape(x), c = b.shape(y), result = b.shape(out);
+  Shape a = b.shape(x), c = b.shape(y);
+  const Shape result = b.shape(out);
   b.remove(id);
-  if (a.size() == 2 && c.size() == 2)
-    return b.write("aten.mm.default", {{"self", x}, {"mat2", y}}, {}, out), "";
-  if (!element_count(a) || !element_count(c)) return "its sizes are not known before run time";
-  if (a.size() == 3 && c.size() == 3 && a[0] == c[0])
-    return b.write("aten.bmm.default", {{"self", x}, {"mat2", y}}, {}, out), "";
-  const std::int64_t k = c.size() == 1 ? c[0] : c[c.size() - 2];
-  if (c.size() <= 2 && !a.empty()) {  // many rows times one matrix (or vector)
-    const std::int64_t rows = *element_count(a) / std::max<std::int64_t>(k, 1), n = c.size() == 1 ? 1 : c[1];
-    const ValueId flat = b.reshape(x, {rows, k}), matrix = c.size() == 1 ? b.reshape(y, {k, 1}) : y;
+  if (a.empty() || c.empty()) return "an operand of rank 0";
+  if (dynamic_dims(result) > 1) return "several of its sizes are not known before run time";
+  if (a.back() < 0 || (c.size() == 1 ? c[0] : c[c.size() - 2]) < 0)
+    return "the summed size is not known before run time";
+  if (a.size() == 1 && c.size() == 1) {  // a dot product
     const ValueId product =
-        b.make("aten.mm.default", {{"self", flat}, {"mat2", matrix}}, {}, b.dtype(out), {rows, n});
+        b.make("aten.mm.default", {{"self", b.reshape(x, {1, a[0]})}, {"mat2", b.reshape(y, {c[0], 1})}}, {},
+               b.dtype(out), {1, 1});
     b.result_into(out);
-    b.reshape(product, result);
+    return b.reshape(product, result), "";
+  }
+  if (c.size() == 1) return rows_times_matrix(b, x, b.reshape(y, {c[0], 1}), out), "";
+  if (c.size() == 2 && a.size() > 1) return rows_times_matrix(b, x, y, out), "";
+  if (c.size() == 2) {  // a vector times a matrix
+    const ValueId product = b.make("aten.mm.default", {{"self", b.reshape(x, {1, a[0]})}, {"mat2", y}}, {},
+                                   b.dtype(out), {1, c[1]});
+    b.result_into(out);
+    return b.reshape(product, result), "";
+  }
+  if (c.back() < 0) return "several of its sizes are not known before run time";
+  if (a.size() <= 2) {  // one matrix times each of many: the transposed product has them as rows
+    const int last = static_cast<int>(c.size()) - 1;
+    const ValueId left = a.size() == 1 ? b.reshape(x, {1, a[0]}) : x;
+    const ValueId columns = b.transpose(y, last - 1, last);
+    Shape turned = b.shape(columns);
+    turned.back() = b.shape(left)[0];
+    const ValueId product =
+        b.make("aten.mm.default",
+               {{"self", b.reshape(columns, {product_of(Shape(turned.begin(), turned.end() - 1)), a.back()})},
+                {"mat2", b.transpose(left, 0, 1)}},
+               {}, b.dtype(out), {product_of(Shape(turned.begin(), turned.end() - 1)), turned.back()});
+    const ValueId shaped = b.reshape(product, turned);
+    if (a.size() == 2) b.result_into(out);
+    const ValueId straight = b.transpose(shaped, last - 1, last);
+    if (a.size() == 1) b.result_into(out), b.reshape(straight, result);
     return "";
   }
-  if (a.size() == c.size() && a.size() > 3) {
-    std::int64_t batch = 1;
-    for (std::size_t d = 0; d + 2 < a.size(); ++d) {
-      if (a[d] != c[d]) return "its batches are broadcast";
-      batch *= a[d];
-    }
-    const ValueId p = b.reshape(x, {batch, a[a.size() - 2], a.back()}),
-                  q = b.reshape(y, {batch, c[c.size() - 2], c.back()});
-    const ValueId product = b.make("aten.bmm.default", {{"self", p}, {"mat2", q}}, {}, b.dtype(out),
-                                   {batch, a[a.size() - 2], c.back()});
-    b.result_into(out);
-    b.reshape(product, result);
-    return "";
-  }
-  return "its operands have different ranks";
+  Shape batch(result.begin(), result.end() - 2);
+  const std::int64_t count = product_of(batch);
+  const auto stacked = [&](ValueId v) {
+    const Shape own = b.shape(v);
+    Shape full = batch;
+    full.push_back(own[own.size() - 2]), full.push_back(own.back());
+    const ValueId wide = expanded(b, v, full);
+    return full.size() == 3 ? wide : b.reshape(wide, {count, full[full.size() - 2], full.back()});
+  };
+  if (dynamic_dims(batch) > 0 &&
+      (b.shape(x) != b.shape(out) &&
+       dynamic_dims(b.shape(x)) + dynamic_dims(b.shape(y)) < 2 * dynamic_dims(batch)))
+    return "its batches are broadcast to a size that is not known before run time";
+  const ValueId p = stacked(x), q = stacked(y);
+  if (batch.size() == 1) return b.write("aten.bmm.default", {{"self", p}, {"mat2", q}}, {}, out), "";
+  const ValueId product = b.make("aten.bmm.default", {{"self", p}, {"mat2", q}}, {}, b.dtype(out),
+                                 {count, result[result.size() - 2], result.back()});
+  b.result_into(out);
+  b.reshape(product, result);
+  return "";
 }
 
 }  // namespace

@@ -45,6 +45,27 @@ Patch as_parts(const DetectContext& context, NodeId id, ValueId base, ValueId sr
   return b.take();
 }
 
+/// Every `step`-th element written: base and source behind each other, and an index that picks from both.
+Patch as_selection(const DetectContext& context, NodeId id, ValueId base, ValueId src, int dim,
+                   std::int64_t start, std::int64_t end, std::int64_t step) {
+  const Node& node = context.graph.node(id);
+  AtenBuilder b(context.graph, context.graph_index, "select from base and source");
+  b.remove(id);
+  const std::int64_t size = b.shape(base)[static_cast<std::size_t>(dim)];
+  std::vector<double> from;
+  std::int64_t next = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const bool written = i >= start && i < end && (i - start) % step == 0;
+    from.push_back(static_cast<double>(written ? size + next++ : i));
+  }
+  const ValueId both = b.cat({base, src}, dim);
+  const ValueId order = b.add_constant("scatter_order", DType::i64, {size}, from);
+  Attributes attrs;
+  attrs.set("dim", std::int64_t{dim});
+  b.write("aten.index_select.default", {{"self", both}, {"index", order}}, std::move(attrs), node.outputs[0]);
+  return b.take();
+}
+
 }  // namespace
 
 std::vector<DetectResult> ETX022(const DetectContext& context) {
@@ -63,18 +84,20 @@ std::vector<DetectResult> ETX022(const DetectContext& context) {
     result.message = node.op + " writes into the constant " + graph.value(self).name;
     const Value& target = graph.value(self);
     const auto dim = aten_dim(node, "dim", target.rank(), 0);
-    if (!dim || base == "aten.select_scatter" || node.attrs.integer("step", 1) != 1 ||
-        graph.value(src).dtype != target.dtype) {
+    const std::int64_t step = node.attrs.integer("step", 1);
+    if (!dim || base == "aten.select_scatter" || step < 1 || graph.value(src).dtype != target.dtype ||
+        !element_count(graph.value(src).shape)) {
       result.state = DetectResult::State::declined;
-      result.reason = "only slices with step 1 of the same type are put together again";
+      result.reason = "only slices of the same type and of known size are put together again";
     } else {
       const std::int64_t size = target.shape[static_cast<std::size_t>(*dim)];
       const std::int64_t start = clamped(node.attrs.integer("start", 0), size),
                          end = std::max(start, clamped(node.attrs.integer(
                                                            "end", std::numeric_limits<std::int64_t>::max()),
                                                        size));
-      result.fixes.push_back(
-          {as_parts(context, id, self, src, *dim, start, end), Exactness::exact, false, ""});
+      Patch patch = step == 1 ? as_parts(context, id, self, src, *dim, start, end)
+                              : as_selection(context, id, self, src, *dim, start, end, step);
+      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
     }
     results.push_back(std::move(result));
   }

@@ -15,8 +15,8 @@ bool transposed_attention(const Graph& graph, ValueId v) {
     const std::string base = aten_base(node.op);
     if (base.find("scaled_dot_product") != std::string::npos) return transposed;
     transposed = transposed || base == "aten.transpose" || base == "aten.permute";
-    const bool passes =
-        aten_view(node.op) || base == "aten.dropout" || base == "aten.to" || base == "aten._to_copy";
+    // Elementwise operators keep the order in memory that their operand has.
+    const bool passes = aten_view(node.op) || aten_elementwise(node.op);
     if (!passes || node.inputs.empty() || base == "aten.reshape") return false;
     v = node.inputs[0];
   }

@@ -20,7 +20,8 @@ bool is_branch(const Model& model, int graph) {
 std::vector<DetectResult> TRT004(const DetectContext& context) {
   if (!is_branch(context.model, context.graph_index)) return {};
   return complex_results(
-      context, [](const ComplexRegion&) { return true; }, "complex values inside a branch of torch.cond");
+      context, [](const ComplexRegion& region) { return region.first != none_id || region.has_fourier; },
+      "complex values inside a branch of torch.cond");
 }
 
 }  // namespace md

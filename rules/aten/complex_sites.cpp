@@ -1,0 +1,70 @@
+#include "rules/aten/complex_sites.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "lib/graph/aten_view.h"
+#include "rules/aten/fourier.h"
+
+namespace md {
+
+bool is_complex(DType t) { return t == DType::c32 || t == DType::c64 || t == DType::c128; }
+
+std::optional<std::pair<double, double>> complex_number(const AttrValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (!text) return std::nullopt;
+  const auto number = [&](std::string_view key) -> std::optional<double> {
+    const std::size_t at = text->find(key), colon = text->find(':', at);
+    if (at == std::string::npos || colon == std::string::npos) return std::nullopt;
+    return std::strtod(text->c_str() + colon + 1, nullptr);
+  };
+  const auto re = number("\"real\""), im = number("\"imag\"");
+  if (!re || !im || !std::isfinite(*re) || !std::isfinite(*im)) return std::nullopt;
+  return std::pair(*re, *im);
+}
+
+std::vector<std::set<NodeId>> complex_node_sets(const Graph& graph) {
+  std::vector<std::set<NodeId>> regions;
+  std::set<NodeId> seen;
+  const auto touches = [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const auto complex = [&](ValueId v) { return v >= 0 && is_complex(graph.value(v).dtype); };
+    return is_fourier(node.op) || std::any_of(node.inputs.begin(), node.inputs.end(), complex) ||
+           std::any_of(node.outputs.begin(), node.outputs.end(), complex);
+  };
+  for (const NodeId start : graph.order) {
+    if (!touches(start) || !seen.insert(start).second) continue;
+    std::set<NodeId> region;
+    std::vector<NodeId> pending{start};
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      region.insert(id);
+      const Node& node = graph.node(id);
+      std::vector<NodeId> around;
+      for (const auto* list : {&node.inputs, &node.outputs})
+        for (const ValueId v : *list) {
+          if (v < 0 || !is_complex(graph.value(v).dtype)) continue;
+          if (graph.producer(v) != none_id) around.push_back(graph.producer(v));
+          for (const Use& use : graph.uses(v)) around.push_back(use.node);
+        }
+      for (const NodeId n : around)
+        if (seen.insert(n).second) pending.push_back(n);
+      if (aten_base(node.op) == "aten.stft") {  // its centring: pad, behind views
+        ValueId v = node.inputs.empty() ? none_id : node.inputs[0];
+        for (int step = 0; step < 3 && v >= 0 && graph.producer(v) != none_id; ++step) {
+          const NodeId maker = graph.producer(v);
+          const std::string base = aten_base(graph.node(maker).op);
+          if (base == "aten.pad" || base == "aten.reflection_pad1d") region.insert(maker);
+          if (!aten_view(graph.node(maker).op)) break;
+          v = graph.node(maker).inputs[0];
+        }
+      }
+    }
+    regions.push_back(std::move(region));
+  }
+  return regions;
+}
+
+}  // namespace md
