@@ -22,4 +22,18 @@ if [ "$judges" = yes ]; then
     python3 -m venv "$venvs/litert"
     "$venvs/litert/bin/pip" install -q ai-edge-litert==2.3.0 numpy >&2
   fi
+  # torch first and alone, in its CPU build: a plain torch brings gigabytes of CUDA. Two environments, because the pins of
+  # executorch and litert-torch do not agree. The pins behind them keep pip from searching for minutes.
+  torch_environment() {
+    local name=$1 module=$2
+    shift 2
+    "$venvs/$name/bin/python" -c "import torch, $module" 2>/dev/null && return
+    python3 -m venv "$venvs/$name"
+    local pip=("$venvs/$name/bin/pip" install -q)
+    "${pip[@]}" torch==2.13.0+cpu >&2 || "${pip[@]}" torch==2.13.0+cpu --extra-index-url https://download.pytorch.org/whl/cpu >&2
+    "${pip[@]}" "$@" >&2
+  }
+  torch_environment executorch executorch executorch==1.5.1 torchao==0.18.0 coremltools==9.0 tosa-tools==2026.5.0
+  torch_environment litert-torch litert_torch litert-torch==0.10.0 litert-converter==0.5.0 ai-edge-litert==2.3.0 \
+    pydantic==2.11.10 pydantic_core==2.33.2 anyio==4.14.2 typing-inspection==0.4.2 typing_extensions==4.12.2 typer==0.29.2
 fi
