@@ -72,6 +72,9 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
       ->check(CLI::IsMember({"zeros", "nan", "wrong", "first-token-right", "degrades", "state"}));
   add_list(command, "--shape", to.shapes,
            "fix the size of an input that may change its shape: NAME=1,1280 (may be repeated)");
+  add_list(command, "--inputs", to.inputs,
+           "real inputs, .npz or .npy: show what overflows in fp16, and compare on them (may be repeated)");
+  add_list(command, "--range", to.ranges, "values that an input takes: NAME=LO:HI (may be repeated)");
   command->add_option(
       "--fail-on", to.fail_on,
       "exit 1 when something of this severity or above remains: fatal, silent (default), perf, note, never");

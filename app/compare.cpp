@@ -67,13 +67,16 @@ std::string difference_text(const ModelComparison& comparison) {
 
 }  // namespace
 
-Status compare_whole(const Model& input, const Model& written, double max_error, std::uint64_t seed,
+Status compare_whole(const Model& input, const Model& written, double max_error, const HeadroomOptions& values,
                      Diagnosis& diagnosis) {
   const Promise promise = promise_of(diagnosis);
   const std::int64_t work = std::max<std::int64_t>(1, work_of(input) + work_of(written));
   CompareOptions options;
   options.samples = static_cast<int>(std::min<std::int64_t>(kSamples, kAffordableWork / work));
-  options.seed = seed;
+  options.seed = values.seed;
+  options.inputs = values.inputs;
+  options.also_generated = true;
+  options.ranges = values.ranges;
   options.exactness = promise.exactness;
   options.max_error = max_error;
   if (promise.exactness == Exactness::bounded && holds_bf16(input) && !holds_bf16(written)) {
@@ -96,6 +99,9 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
   verification.max_abs = comparison.max_abs, verification.max_rel = comparison.max_rel;
   verification.argmax_agreement = comparison.argmax_agreement;
   verification.equal = comparison.equal;
+  verification.numbers_equal = std::all_of(comparison.outputs.begin(), comparison.outputs.end(),
+                                           [](const OutputComparison& output) { return output.equal; });
+  verification.interface = interface_changes(input.graphs[0], written.graphs[0], options.retyped_floats);
   verification.note = comparison.note;
   if (comparison.fp16_error)
     verification.note += fmt::format("{}fp16 rounding alone moves the input model by {:.2g} relative",

@@ -22,6 +22,7 @@
 #include "lib/edit/cut.h"
 #include "lib/eval/pin_shapes.h"
 #include "lib/report/report.h"
+#include "lib/verify/verify.h"
 
 namespace md::app {
 namespace {
@@ -97,15 +98,14 @@ Status accept_written(const Model& edited, const Document& written) {
 /// Writes the model (when there is something to write) and the diagnosis beside it. `start`: what the fixes
 /// began with.
 void write_outputs(const Session& session, const Document& document, const Model& start,
-                   const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
+                   const HeadroomOptions& values, const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
   if (session.options.dry_run) return;
   const bool write = edited.has_value() || (plan.named && !plan.in_place);
   if (write) {
     const Model& model = edited ? *edited : document.model();
     auto output = write_model(document, model, plan, [&](const Document& written) -> Status {
       if (auto status = accept_written(model, written); !status || !edited) return status;
-      return compare_whole(start, written.model(), session.options.max_error, session.options.seed,
-                           diagnosis);
+      return compare_whole(start, written.model(), session.options.max_error, values, diagnosis);
     });
     if (output)
       diagnosis.output = std::move(*output);
@@ -162,6 +162,19 @@ Result<std::optional<Model>> prepare_model(const Model& model, const Options& op
   return start;
 }
 
+Result<HeadroomOptions> known_values(const Options& options, const Model& model) {
+  HeadroomOptions values;
+  values.seed = options.seed;
+  auto ranges = parse_ranges(model, options.ranges);
+  if (!ranges) return tl::make_unexpected(ranges.error());
+  values.ranges = std::move(*ranges);
+  if (options.inputs.empty()) return values;
+  auto inputs = load_inputs(model, options.inputs);
+  if (!inputs) return tl::make_unexpected(inputs.error());
+  values.inputs = std::move(*inputs);
+  return values;
+}
+
 ModelRun run_model(const Session& session, const std::string& path) {
   const Options& options = session.options;
   ModelRun run;
@@ -186,6 +199,9 @@ ModelRun run_model(const Session& session, const std::string& path) {
   const std::optional<Model>& start = *prepared;
   DiagnoseRequest request = request_for(session, document->get(), path);
   request.start = start ? &*start : nullptr;
+  auto values = known_values(options, (*document)->model());
+  if (!values) return {failed(session, path, values.error()), ""};
+  request.options.values = *values;
   const WriteCapability capability = (*document)->capability();
   if (session.apply && !capability.can_write) request.options.apply = false;
   auto outcome = diagnose(request);
@@ -208,7 +224,7 @@ ModelRun run_model(const Session& session, const std::string& path) {
   if (options.show_diff && outcome->edited)
     run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
   if (session.apply)
-    write_outputs(session, **document, start ? *start : (*document)->model(), plan, outcome->edited,
+    write_outputs(session, **document, start ? *start : (*document)->model(), *values, plan, outcome->edited,
                   run.diagnosis);
   return run;
 }

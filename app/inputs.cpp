@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
+#include "lib/base/nearest.h"
 #include "lib/diagnose/diagnose.h"
+#include "lib/verify/verify.h"
 
 namespace md::app {
 namespace {
@@ -25,6 +28,11 @@ Status check_names(const std::vector<std::string>& names, const RuleBook& rules)
     if (!known) return tl::make_unexpected(rules.unknown_rule(name));
   }
   return {};
+}
+
+bool read_number(std::string_view text, double& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
@@ -93,6 +101,27 @@ Result<const Rule*> find_rule(const RuleBook& rules, const std::string& name) {
   for (const Rule& rule : rules.rules())
     if (rule.name == name) return &rule;
   return tl::make_unexpected(rules.unknown_rule(name));
+}
+
+Result<std::map<std::string, std::pair<double, double>>> parse_ranges(
+    const Model& model, const std::vector<std::string>& wishes) {
+  std::map<std::string, std::pair<double, double>> ranges;
+  for (const std::string& wish : wishes) {
+    const std::size_t equals = wish.rfind('=');
+    const std::size_t colon = equals == std::string::npos ? equals : wish.find(':', equals);
+    std::pair<double, double> range;
+    if (colon == std::string::npos ||
+        !read_number(std::string_view(wish).substr(equals + 1, colon - equals - 1), range.first) ||
+        !read_number(std::string_view(wish).substr(colon + 1), range.second))
+      return usage_error(fmt::format("--range {}: expected NAME=LO:HI, e.g. image=0:255", wish));
+    const std::string name = wish.substr(0, equals);
+    const auto input = input_by_name(model, name);
+    if (!input)
+      return usage_error(fmt::format("--range {}: the model has no input of that name{}", wish,
+                                     did_you_mean(name, input_names(model))));
+    ranges[model.graphs[0].value(*input).name] = range;
+  }
+  return ranges;
 }
 
 }  // namespace md::app

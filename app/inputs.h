@@ -1,11 +1,13 @@
 // Files, folders and standard input as the command line names them.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "app/options.h"
 #include "lib/base/mapped_file.h"
+#include "lib/graph/graph.h"
 #include "lib/log/log.h"
 #include "lib/rule/rule.h"
 
@@ -27,5 +29,9 @@ Result<RuleBook> load_rules(const Options& options);
 
 /// The rule by id, name or alias; else an error with the nearest.
 Result<const Rule*> find_rule(const RuleBook& rules, const std::string& name);
+
+/// "image=0:255" for each, by the input's own name. Errors: not of that form, no such input ("did you mean").
+Result<std::map<std::string, std::pair<double, double>>> parse_ranges(const Model& model,
+                                                                      const std::vector<std::string>& wishes);
 
 }  // namespace md::app

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "app/commands.h"
@@ -16,28 +15,6 @@
 
 namespace md::app {
 namespace {
-
-using Ranges = std::map<std::string, std::pair<double, double>>;
-
-bool read_number(std::string_view text, double& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-Result<Ranges> parse_ranges(const std::vector<std::string>& wishes) {
-  Ranges ranges;
-  for (const std::string& wish : wishes) {
-    const std::size_t equals = wish.rfind('=');
-    const std::size_t colon = equals == std::string::npos ? equals : wish.find(':', equals);
-    std::pair<double, double> range;
-    if (colon == std::string::npos ||
-        !read_number(std::string_view(wish).substr(equals + 1, colon - equals - 1), range.first) ||
-        !read_number(std::string_view(wish).substr(colon + 1), range.second))
-      return usage_error(fmt::format("--range {}: expected NAME=LO:HI, e.g. image=0:255", wish));
-    ranges[wish.substr(0, equals)] = range;
-  }
-  return ranges;
-}
 
 Result<std::unique_ptr<Document>> open_model(const std::string& path) {
   auto file = open_input(path);
@@ -53,7 +30,7 @@ Result<CompareOptions> compare_options(const Options& options, const NumericOpti
   if (numeric.rtol >= 0) to.rtol = numeric.rtol;
   if (numeric.atol >= 0) to.atol = numeric.atol;
   if (numeric.fp16) to.mode_b.arithmetic = Arithmetic::f16_storage;
-  auto ranges = parse_ranges(numeric.ranges);
+  auto ranges = parse_ranges(model, numeric.ranges);
   if (!ranges) return tl::make_unexpected(ranges.error());
   to.ranges = std::move(*ranges);
   if (numeric.inputs.empty()) return to;
@@ -140,7 +117,7 @@ int run_fp16(const Options& options, const NumericOptions& numeric) {
   if (!document) return report(document.error());
   const Model& model = (*document)->model();
   Fp16Options settings;
-  auto ranges = parse_ranges(numeric.ranges);
+  auto ranges = parse_ranges(model, numeric.ranges);
   if (!ranges) return report(ranges.error());
   settings.inputs.ranges = std::move(*ranges);
   settings.inputs.samples = options.samples;

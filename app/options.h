@@ -10,6 +10,7 @@ struct Options {
   std::vector<std::string> models;  ///< files, folders (check only), "-" for standard input
   std::vector<std::string> logs;    ///< "-" for standard input
   std::vector<std::string> targets, select, ignore, rules_folders, symptoms, reports, cuts, shapes;
+  std::vector<std::string> inputs, ranges;  ///< check and fix: .npz or .npy files, "name=lo:hi"
   std::string fail_on = "silent", output_format = "text", baseline, output, color = "auto", config;
   bool force = false, in_place = false, dry_run = false, show_diff = false;
   bool unsafe_fixes = false, exact_only = false, require_proof = false, thorough = false, hash = false;

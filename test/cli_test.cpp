@@ -354,6 +354,7 @@ TEST_CASE("older runtimes have other faults", "[cli]") {
   const std::string model = test::fixture("cli/hardtanh.tflite");
   CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.3"}).exit_code == 0);
   CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.5"}).exit_code == 1);
+  CHECK(run_program({"check", "--target", "litert-gpu@2.1.3", "--select", "LRT", model}).exit_code == 0);
   CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.3", "--target", "litert-gpu@2.3.0"})
             .exit_code == 1);
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/targets.h"
 
 namespace md {
@@ -58,7 +59,8 @@ bool stated(const Rule& rule, const DiagnoseOptions& options) {
 
 class Round {
  public:
-  explicit Round(const RoundInput& input) : in_(input), explanations_(input.rules) {
+  explicit Round(const RoundInput& input)
+      : in_(input), explanations_(input.rules), fp16_(input.model, input.options.values) {
     for (const Prediction& prediction : in_.predictions)
       for (const PredictedRecord& record : prediction.records)
         for (const Rule* rule : explanations_.of(record.text)) predicted_.insert(rule);
@@ -125,6 +127,7 @@ class Round {
     const bool by_pattern =
         rule.graph && concerned && (site.result.state != DetectResult::State::declined || rule.log.empty());
     if (!site.by_log && !site.by_prediction && !by_pattern && !symptom) return;
+    if (concerns_fp16(rule)) fp16_.weigh(site.result, graph);
     site.severity = severity_of(site, target, symptom);
     if (!target && !rule.runtimes.empty()) site.target = rule.runtimes.front().target;
     merge(std::move(site));
@@ -225,6 +228,7 @@ class Round {
 
   const RoundInput& in_;
   Explanations explanations_;
+  Fp16Evidence fp16_;
   std::set<const Rule*> predicted_, logged_;
   std::vector<std::string> messages_;
   RoundResult result_;

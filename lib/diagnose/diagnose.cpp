@@ -8,6 +8,7 @@
 
 #include "lib/diagnose/describe.h"
 #include "lib/diagnose/fixing.h"
+#include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/targets.h"
 
 namespace md {
@@ -149,10 +150,24 @@ class Run {
     }
     if (out_.prediction && outcome_.edited)
       out_.prediction->after_verdict = name(predictions.front().verdict);
+    state_fp16(input, *model);
     mark_mended();
     mark_causes();
     adopt_records(predictions, *model);
     collect_unexplained_predictions(predictions);
+  }
+
+  /// What the fixes did to the model as an fp16 device computes it, or that something there is left.
+  void state_fp16(const Model& input, const Model& now) {
+    const HeadroomOptions& values = request_.options.values;
+    const bool repaired = std::any_of(tracked_.begin(), tracked_.end(), [](const Tracked& tracked) {
+      return concerns_fp16(*tracked.rule) && tracked.applied();
+    });
+    std::string text;
+    if (repaired) text = fp16_before_and_after(input, now, values);
+    if (!text.empty()) out_.notes.push_back(std::move(text));
+    if (values_given(values))
+      if (text = fp16_remains(now, values); !text.empty()) out_.notes.push_back(std::move(text));
   }
 
   void report_prediction(const Prediction& prediction, const Model& input) {

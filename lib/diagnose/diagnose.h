@@ -6,6 +6,7 @@
 
 #include "lib/base/result.h"
 #include "lib/diagnose/diagnosis.h"
+#include "lib/eval/headroom.h"
 #include "lib/format/document.h"
 #include "lib/log/log.h"
 #include "lib/rule/rule.h"
@@ -20,6 +21,7 @@ struct DiagnoseOptions {
   std::uint64_t seed = 1;
   std::vector<std::string> select, ignore;  ///< rule ids, id prefixes, names or aliases; empty select: all
   std::vector<std::string> symptoms;        ///< zeros | nan | wrong | first-token-right | degrades | state
+  HeadroomOptions values;  ///< what is known of the inputs' values: --inputs, --range
   std::optional<Severity> fail_on = Severity::silent;  ///< nullopt: never
   int max_rounds = 8;
 };

@@ -8,6 +8,7 @@
 
 #include "lib/diagnose/cost.h"
 #include "lib/diagnose/describe.h"
+#include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/versions.h"
 #include "lib/edit/apply.h"
 #include "lib/eval/proof.h"
@@ -108,7 +109,7 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
   options.samples = in.options.samples;
   options.seed = in.options.seed;
   options.thorough = in.options.thorough;
-  options.repairs_fp16 = site.rule->id.starts_with("F16");
+  options.repairs_fp16 = concerns_fp16(*site.rule);
   const Proof proof = prove(local.model, *after, local.patch.graph, options);
   reported.proofs.push_back(report(proof));
   if (proof.method == ProofMethod::none)

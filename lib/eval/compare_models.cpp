@@ -22,26 +22,6 @@ constexpr double summed_error =
 constexpr std::int64_t trace_limit = std::int64_t{512}
                                      << 20;  // bytes of values kept to find the first layer that parts
 
-std::string type_text(const Value& value) {
-  return fmt::format("{} {}", name(value.dtype), shape_text(value.shape));
-}
-
-/// Position in B of each input or output of A: by name where all names are found, else by position.
-std::vector<std::size_t> matched(const Graph& a, const std::vector<ValueId>& ours, const Graph& b,
-                                 const std::vector<ValueId>& theirs) {
-  std::vector<std::size_t> by_name, by_position;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    by_position.push_back(i);
-    for (std::size_t j = 0; j < theirs.size(); ++j)
-      if (a.value(ours[i]).name == b.value(theirs[j]).name &&
-          std::find(by_name.begin(), by_name.end(), j) == by_name.end()) {
-        by_name.push_back(j);
-        break;
-      }
-  }
-  return by_name.size() == ours.size() ? by_name : by_position;
-}
-
 struct Sample {
   std::vector<Tensor> inputs;
   std::string text;
@@ -54,7 +34,7 @@ std::vector<Sample> make_samples(const Model& model, const CompareOptions& optio
     for (std::size_t i = 0; i < options.inputs.size(); ++i)
       samples.push_back({options.inputs[i], fmt::format("given sample {}", i + 1)});
     source = fmt::format("{} given sample{}", samples.size(), samples.size() == 1 ? "" : "s");
-    return samples;
+    if (!options.also_generated) return samples;
   }
   const Graph& graph = model.graphs[static_cast<std::size_t>(options.graph_a)];
   const int count = static_cast<int>(
@@ -65,7 +45,7 @@ std::vector<Sample> make_samples(const Model& model, const CompareOptions& optio
   InputSource from;
   samples.push_back({plausible_inputs(model, options.graph_a, plausible, 0, &from),
                      from.kind == InputSource::Kind::random ? "normal, scale 1" : "in the known ranges"});
-  source = from.text + (count > 1 ? ", then extremes and other scales" : "");
+  source += (source.empty() ? "" : ", ") + from.text + (count > 1 ? ", then extremes and other scales" : "");
   for (const Recipe& recipe : finite_recipes(count - 1, options.seed)) {
     Sample sample;
     sample.text = recipe.text;
@@ -303,33 +283,6 @@ CompareOptions with_device_tolerance(CompareOptions options, bool fp16) {
   return options;
 }
 
-std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b, bool retyped_floats) {
-  std::vector<std::string> texts;
-  const auto compare = [&](const char* kind, const std::vector<ValueId>& ours,
-                           const std::vector<ValueId>& theirs) {
-    if (ours.size() != theirs.size())
-      texts.push_back(fmt::format("{} {}s in A, {} in B", ours.size(), kind, theirs.size()));
-    const auto at = matched(a, ours, b, theirs);
-    for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
-      const Value& x = a.value(ours[i]);
-      const Value& y = b.value(theirs[at[i]]);
-      // A value that is input and output at once gets two names when a fix parts the two; its place is kept.
-      const bool parted = &ours == &a.outputs && a.is_input(ours[i]) && at[i] == i;
-      if (x.name != y.name && !parted)
-        texts.push_back(fmt::format("{} {} is named \"{}\" in A, \"{}\" in B", kind, i, x.name, y.name));
-      if (x.name == y.name && at[i] != i)
-        texts.push_back(fmt::format("{} \"{}\" is number {} in A, {} in B", kind, x.name, i, at[i]));
-      const bool retyped = retyped_floats && is_float(x.dtype) && is_float(y.dtype);
-      if ((x.dtype != y.dtype && !retyped) || x.shape != y.shape)
-        texts.push_back(
-            fmt::format("{} \"{}\" is {} in A, {} in B", kind, x.name, type_text(x), type_text(y)));
-    }
-  };
-  compare("input", a.inputs, b.inputs);
-  compare("output", a.outputs, b.outputs);
-  return texts;
-}
-
 ModelComparison compare_models(const Model& a, const Model& b, const CompareOptions& options) {
   ModelComparison result;
   if (options.graph_a < 0 || static_cast<std::size_t>(options.graph_a) >= a.graphs.size() ||
@@ -349,8 +302,8 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
       result.note = "not evaluated: no kernel for " + missing[0];
       return result;
     }
-  const auto input_at = matched(graph_a, graph_a.inputs, graph_b, graph_b.inputs),
-             output_at = matched(graph_a, graph_a.outputs, graph_b, graph_b.outputs);
+  const auto input_at = matched_values(graph_a, graph_a.inputs, graph_b, graph_b.inputs),
+             output_at = matched_values(graph_a, graph_a.outputs, graph_b, graph_b.outputs);
   result.outputs = named_outputs(graph_a);
   const double work = work_of(a, options.graph_a) + work_of(b, options.graph_b);
   const auto samples = make_samples(a, options, 2 * work, result.input_source);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/eval/evaluator.h"
+#include "lib/eval/interfaces.h"
 #include "lib/eval/proof.h"
 
 namespace md {
@@ -16,6 +17,7 @@ struct CompareOptions {
   std::uint64_t seed = 1;
   /// Samples that the user gives, each in the order of A's inputs; empty: generated.
   std::vector<std::vector<Tensor>> inputs;
+  bool also_generated = false;  ///< generated samples behind given ones
   std::map<std::string, std::pair<double, double>> ranges;  ///< input name -> lo, hi for generated inputs
   /// How equal they must be: as a rewrite promises ...
   Exactness exactness = Exactness::rounding;
@@ -66,9 +68,5 @@ ModelComparison compare_outputs(const Model& a, const std::vector<Tensor>& input
 /// The options with the tolerance of a device where nothing else was asked for: 1e-3 of the largest |output|
 /// in fp32, 3e-2 in fp16.
 CompareOptions with_device_tolerance(CompareOptions options, bool fp16);
-
-/// Texts on what differs in names, shapes and types of inputs and outputs.
-/// `retyped_floats`: another float type is no difference.
-std::vector<std::string> compare_interfaces(const Graph& a, const Graph& b, bool retyped_floats = false);
 
 }  // namespace md

@@ -4,11 +4,14 @@
 
 #include "lib/eval/difference.h"
 #include "lib/eval/kernel.h"
+#include "lib/eval/shrink.h"
 
 namespace md {
 namespace {
 
-constexpr int budget = 64;        // runs spent on making one counterexample smaller
+constexpr double work_budget = 1e8;  // multiply-adds spent on making one counterexample smaller
+constexpr int most_runs = 96, fewest_runs = 8;
+constexpr std::uint64_t control_seed = 77;
 constexpr std::size_t shown = 4;  // numbers of one input that are printed
 
 std::string element_text(const Shape& shape, std::size_t element) {
@@ -63,11 +66,62 @@ bool shrink_to_element(TensorMap& inputs, Disagreement& found, const Differ& dif
   return true;
 }
 
+/// The part of the inputs that begins at their first element, or that lies around output element `found`.
+std::optional<TensorMap> part_of(const TensorMap& inputs, const InputShapes& shapes,
+                                 const Disagreement* found) {
+  TensorMap part;
+  bool moved = false;
+  const auto steps = found ? strides_of(found->shape) : std::vector<std::int64_t>();
+  for (const auto& [id, tensor] : inputs) {
+    const Shape& shape = shapes.at(id);
+    Shape start(shape.size(), 0);
+    for (std::size_t d = 0; found && d < shape.size() && shape.size() <= found->shape.size(); ++d) {
+      const std::size_t o = found->shape.size() - shape.size() + d;
+      if (tensor.shape[d] != found->shape[o] || steps[o] == 0) continue;
+      const std::int64_t at = static_cast<std::int64_t>(found->element) / steps[o] % found->shape[o];
+      start[d] = std::clamp<std::int64_t>(at - shape[d] / 2, 0, tensor.shape[d] - shape[d]);
+      moved = moved || start[d] > 0;
+    }
+    part[id] = crop(tensor, shape, start);
+  }
+  if (found && !moved) return std::nullopt;
+  return part;
+}
+
+/// Smaller inputs on which the versions still differ. `control`: inputs on which they agree, and must do so
+/// on the smaller shape too (a factor 1/N in the site is not the fault that is looked for); empty: none are
+/// known.
+void shrink_inputs(TensorMap& inputs, TensorMap control, Disagreement& found, const Differ& differ,
+                   int runs) {
+  InputShapes shapes;
+  for (const auto& [id, tensor] : inputs) {
+    if (tensor.lanes() != 1) return;
+    shapes[id] = tensor.shape;
+  }
+  const auto holds = [&](const InputShapes& smaller) {
+    if (!control.empty()) {
+      const auto part = part_of(control, smaller, nullptr);
+      if (differ(*part)) return false;
+    }
+    for (const Disagreement* around : {static_cast<const Disagreement*>(nullptr), &std::as_const(found)}) {
+      auto part = part_of(inputs, smaller, around);
+      if (!part) continue;
+      const auto still = differ(*part);
+      if (!still || !still->text.empty()) continue;
+      inputs = std::move(*part), found = *still;
+      if (!control.empty()) control = *part_of(control, smaller, nullptr);
+      return true;
+    }
+    return false;
+  };
+  shrink_shapes(shapes, 1, holds, runs);
+}
+
 /// Halves of inputs set to zero while a difference remains.
-void zero_what_does_not_matter(TensorMap& inputs, Disagreement& found, const Differ& differ) {
+void zero_what_does_not_matter(TensorMap& inputs, Disagreement& found, const Differ& differ, int budget) {
   int runs = 0;
   for (auto& [id, tensor] : inputs) {
-    if (!tensor.is_float() || tensor.lanes() != 1) continue;
+    if (tensor.lanes() != 1) continue;
     std::size_t block = tensor.size();
     while (block > 0 && runs < budget) {
       for (std::size_t at = 0; at < tensor.size() && runs < budget; at += block) {
@@ -86,6 +140,45 @@ void zero_what_does_not_matter(TensorMap& inputs, Disagreement& found, const Dif
       }
       if (block == 1) break;
       block /= 2;
+    }
+  }
+}
+
+/// Numbers that are easier to read than `v`, the easiest first.
+std::vector<double> simpler(double v, bool is_float) {
+  std::vector<double> numbers = {1};
+  if (v < 0) numbers.push_back(-1);
+  if (is_float && std::isfinite(v) && v != 0) {
+    numbers.push_back(std::trunc(v));
+    const double unit = std::pow(10.0, std::floor(std::log10(std::abs(v))));
+    numbers.push_back(std::trunc(v / unit) * unit);
+  }
+  std::vector<double> fit;
+  for (const double n : numbers) {
+    if (n == v || n == 0) break;  // what follows is no easier
+    if (std::isfinite(n)) fit.push_back(n);
+  }
+  return fit;
+}
+
+/// Numbers that remain become 1, whole or round where the difference stays.
+void simplify_numbers(TensorMap& inputs, Disagreement& found, const Differ& differ, int budget) {
+  int runs = 0;
+  for (auto& [id, tensor] : inputs) {
+    if (tensor.lanes() != 1 || tensor.dtype == DType::boolean || tensor.size() > shown * 16) continue;
+    for (std::size_t i = 0; i < tensor.size(); ++i) {
+      std::vector<double> numbers = tensor.numbers();
+      if (numbers[i] == 0) continue;
+      for (const double simple : simpler(numbers[i], tensor.is_float())) {
+        if (runs++ >= budget) return;
+        TensorMap trial = inputs;
+        numbers[i] = simple;
+        trial[id] = with_numbers(tensor, tensor.shape, numbers);
+        const auto still = differ(trial);
+        if (!still || still->text.empty() != found.text.empty()) continue;
+        tensor = trial[id], found = *still;
+        break;
+      }
     }
   }
 }
@@ -124,7 +217,23 @@ std::string input_text(const SiteRunner& runner, const TensorMap& inputs) {
 
 std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs, Disagreement found,
                                      const Differ& differ) {
-  if (!shrink_to_element(inputs, found, differ)) zero_what_does_not_matter(inputs, found, differ);
+  const int runs =
+      static_cast<int>(std::clamp(work_budget / std::max(runner.work(1), 1.0),
+                                  static_cast<double>(fewest_runs), static_cast<double>(most_runs)));
+  if (!shrink_to_element(inputs, found, differ)) {
+    if (found.text.empty()) {
+      std::int64_t open = 1;  // what dynamic dimensions are in this sample
+      for (const auto& [id, tensor] : inputs)
+        for (std::size_t d = 0; d < tensor.shape.size(); ++d)
+          if (const Shape& declared = runner.input_value(id).shape; d < declared.size() && declared[d] < 0)
+            open = tensor.shape[d];
+      TensorMap control = runner.sample_inputs({Recipe::Kind::normal, 1, control_seed, ""}, open);
+      if (differ(control)) control.clear();
+      shrink_inputs(inputs, std::move(control), found, differ, runs);
+    }
+    zero_what_does_not_matter(inputs, found, differ, runs);
+  }
+  simplify_numbers(inputs, found, differ, runs);
   const std::string given =
       inputs.empty() ? std::string("the site, which has no run-time input,") : input_text(runner, inputs);
   if (!found.text.empty()) return fmt::format("{}: {}", given, found.text);

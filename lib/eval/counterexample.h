@@ -18,7 +18,8 @@ struct Disagreement {
 using Differ = std::function<std::optional<Disagreement>(const TensorMap& inputs)>;
 
 /// Shrinks `inputs` while `differ` still finds a difference: one element where the site is elementwise, else
-/// as many zeros as possible. "input 65504 gives 1 before, 0 after".
+/// the smallest shapes on which the site runs, as many zeros as possible, and round numbers. "input 65504
+/// gives 1 before, 0 after".
 std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs, Disagreement found,
                                      const Differ& differ);
 

@@ -52,6 +52,14 @@ class Run {
   Result<const Tensor*> find(ValueId v) {
     if (const auto at = tensors_.find(v); at != tensors_.end()) return &at->second;
     const Value& value = graph_.value(v);
+    if (value.is_variable && !value.is_constant() && element_count(value.shape)) {
+      // State that the file keeps between runs starts at zero.
+      const std::vector<double> zeros(static_cast<std::size_t>(*element_count(value.shape)));
+      Tensor start = is_float(value.dtype) ? Tensor::of(value.dtype, value.shape, zeros)
+                                           : Tensor::of_integers(value.dtype, value.shape,
+                                                                 std::vector<std::int64_t>(zeros.size()));
+      return &(tensors_[v] = in_mode(std::move(start), options_.mode));
+    }
     if (!value.is_constant())
       return input_error(fmt::format("value \"{}\" is read before anything computes it", value.name));
     auto tensor = load_constant(value, options_.mode);

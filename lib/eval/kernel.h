@@ -97,6 +97,9 @@ std::span<const KernelEntry> resize_kernels();
 std::span<const KernelEntry> sorting_kernels();
 std::span<const KernelEntry> control_kernels();
 std::span<const KernelEntry> spectral_kernels();
+std::span<const KernelEntry> recurrent_kernels();
+std::span<const KernelEntry> stablehlo_kernels();
+std::span<const KernelEntry> bit_kernels();
 
 /// Code of a number in a carrier tensor: negative, one for each bit pattern of `dtype`. Index values are >=
 /// 0.

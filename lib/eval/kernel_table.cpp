@@ -16,6 +16,7 @@ constexpr Group groups[] = {
     matmul_kernels,        convolution_kernels,      depthwise_kernels,      transpose_conv_kernels,
     pooling_kernels,       normalization_kernels,    shape_kernels,          quantization_kernels,
     resize_kernels,        sorting_kernels,          control_kernels,        spectral_kernels,
+    recurrent_kernels,     stablehlo_kernels,        bit_kernels,
     aten_movement_kernels, aten_elementwise_kernels, aten_reduction_kernels, aten_contraction_kernels,
     aten_complex_kernels,  aten_index_kernels,       aten_factory_kernels,   aten_quantized_kernels,
     aten_network_kernels,
@@ -37,7 +38,7 @@ const KernelEntry* find_kernel(std::string_view op) {
 bool is_elementwise(std::string_view op) {
   static const std::unordered_set<std::string_view> table = [] {
     std::unordered_set<std::string_view> ops = {"CAST", "QUANTIZE", "DEQUANTIZE", "FAKE_QUANT", "ZEROS_LIKE"};
-    for (const Group group : {unary_kernels, binary_kernels, logic_kernels})
+    for (const Group group : {unary_kernels, binary_kernels, logic_kernels, bit_kernels})
       for (const KernelEntry& entry : group()) ops.insert(entry.op);
     return ops;
   }();

@@ -8,6 +8,7 @@
 namespace md {
 namespace {
 
+constexpr int shrink_tries = 48;
 constexpr std::int64_t element_limit = std::int64_t{1} << 25;  // 64-bit index values of all inputs together
 
 /// A value on the way through the site: ordinary (it depends on constants alone) or a carrier of index
@@ -137,9 +138,9 @@ std::string source_text(const SiteRunner& runner, const std::vector<std::pair<Va
   return "nothing";
 }
 
-}  // namespace
-
-std::optional<Proof> prove_movement(const Model& before, const Model& after, const SiteRunner& runner) {
+/// `element`: the first element that differs, as the counterexample; else it is about shapes or kernels.
+std::optional<Proof> trace(const Model& before, const Model& after, const SiteRunner& runner, bool& element) {
+  element = false;
   Proof proof;
   proof.method = ProofMethod::movement;
   std::vector<std::int64_t> sizes = {1};
@@ -199,6 +200,7 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
       const auto p = x->data<std::int64_t>(), q = y->data<std::int64_t>();
       for (std::size_t i = 0; i < p.size(); ++i)
         if (p[i] != q[i]) {
+          element = true;
           proof.counterexample = fmt::format(
               "\"{}\"{} is {} before, {} after", name, index_text(x->shape, static_cast<std::int64_t>(i)),
               source_text(runner, starts, size, p[i]), source_text(runner, starts, size, q[i]));
@@ -214,6 +216,33 @@ std::optional<Proof> prove_movement(const Model& before, const Model& after, con
   }
   if (sizes.size() > 1) proof.note = fmt::format("shown for {} sizes of the dynamic dimensions", evaluated);
   proof.equal = true;
+  return proof;
+}
+
+}  // namespace
+
+std::optional<Proof> prove_movement(const Model& before, const Model& after, const SiteRunner& runner) {
+  bool element = false;
+  auto proof = trace(before, after, runner, element);
+  if (!proof || !element) return proof;
+  // The same difference on the smallest shapes on which both versions run.
+  SiteRunner small = runner;
+  const InputShapes full = runner.shapes(1);
+  std::string shown;
+  const auto holds = [&](const InputShapes& shapes) {
+    small.set_shapes(shapes);
+    bool there = false;
+    const auto found = trace(before, after, small, there);
+    if (!found || !there) return false;
+    shown = found->counterexample;
+    for (const auto& [id, shape] : shapes)
+      shown += fmt::format("{}{}", id == shapes.begin()->first ? " (inputs of shape " : " and ",
+                           shape_text(shape));
+    shown += ")";
+    return true;
+  };
+  shrink_shapes(full, 1, holds, shrink_tries);
+  if (!shown.empty()) proof->counterexample = shown;
   return proof;
 }
 

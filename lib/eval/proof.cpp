@@ -17,7 +17,10 @@ namespace {
 
 constexpr double summed_limit =
     1e30;  // |inputs| of rewrites that may reorder sums: near the end of f32 any order may overflow
-constexpr double work_budget = 3e8;       // multiply-adds of one proof: well under a second
+constexpr double work_budget = 3e8;  // multiply-adds of one proof: well under a second
+constexpr int fewest_samples = 3;    // of a site that cannot be made smaller
+constexpr std::int64_t smallest_dimension = 5;
+constexpr int shrink_tries = 16;
 constexpr std::size_t fill_limit = 4096;  // elements of a site that is still run once for each 8-bit value
 constexpr int context_levels[] = {2, 6};  // how far up the graph a rewrite's reasons are looked for
 constexpr int context_nodes = 24;
@@ -206,9 +209,13 @@ class Prover {
     if (runner_.has_dynamic_input()) sizes = {1, 3, 7};
     int evaluated = 0, skipped = 0;
     const double work = runner_.work(sizes.back());
-    const int count =
+    const int wanted = std::max(options_.samples, 1);
+    int count =
         static_cast<int>(std::clamp(work_budget / std::max(work, 1.0) / static_cast<double>(sizes.size()),
-                                    3.0, static_cast<double>(std::max(options_.samples, 1))));
+                                    1.0, static_cast<double>(wanted)));
+    std::optional<InputShapes> small;
+    if (count < wanted && sizes.size() == 1) small = smaller_site(work);
+    if (!small) count = std::max(count, std::min(fewest_samples, wanted));
     for (const std::int64_t size : sizes)
       for (const Recipe& recipe : finite_recipes(count, options_.seed)) {
         const TensorMap inputs = runner_.sample_inputs(recipe, size);
@@ -234,13 +241,69 @@ class Prover {
     proof.method = ProofMethod::sampled;
     proof.equal = true;
     if (sizes.size() > 1) add_note(proof, "three sizes of the dynamic dimensions");
-    if (count < options_.samples)
+    if (small) {
+      prove_smaller(proof, *small, wanted - count);
+    } else if (count < options_.samples) {
       add_note(proof, fmt::format("a large site: {} samples instead of {}", count, options_.samples));
+    }
     if (skipped > 0)
       add_note(proof, fmt::format("{} samples are outside what the original accepts", skipped));
     if (options_.exactness == Exactness::exact) half_floats(proof);
-    if (proof.equal) state_nonfinite(proof, sizes.back());
+    if (proof.equal) {
+      if (small) runner_.set_shapes(*small);
+      state_nonfinite(proof, sizes.back());
+      runner_.set_shapes({});
+    }
     return proof;
+  }
+
+  /// Shapes on which a large site costs little and both versions still run.
+  std::optional<InputShapes> smaller_site(double work) {
+    const InputShapes full = runner_.shapes(1);
+    const auto runs = [&](const InputShapes& shapes) {
+      runner_.set_shapes(shapes);
+      const TensorMap inputs = runner_.sample_inputs({Recipe::Kind::normal, 1, options_.seed, ""}, 1);
+      const auto before = runner_.run_before(inputs, {});
+      const auto after = before ? runner_.run_after(inputs, {}) : before;
+      bool same = before && after;
+      for (std::size_t k = 0; same && k < before->size(); ++k) same = (*before)[k].shape == (*after)[k].shape;
+      return same;
+    };
+    const InputShapes small = shrink_shapes(full, smallest_dimension, runs, shrink_tries);
+    runner_.set_shapes({});
+    // A little smaller is not worth another shape in the proof.
+    const double share =
+        static_cast<double>(total_elements(small)) / static_cast<double>(total_elements(full));
+    if (share > 0.5 || work * share > work_budget) return std::nullopt;
+    return small;
+  }
+
+  /// The samples that a large site has no time for, on the smaller shape. A difference there may come from a
+  /// constant that belongs to the full size (1/N): it is stated, and the full size decides.
+  void prove_smaller(Proof& proof, const InputShapes& small, int count) {
+    runner_.set_shapes(small);
+    Proof there;
+    SiteComparison comparison(runner_, options_, there);
+    int equal = 0;
+    bool differs = false;
+    for (const Recipe& recipe : finite_recipes(count, options_.seed + 1)) {
+      const auto verdict = comparison.compare(runner_.sample_inputs(recipe, 1), true);
+      differs = differs || verdict == SiteComparison::Verdict::differs;
+      if (verdict == SiteComparison::Verdict::equal) ++equal;
+    }
+    runner_.set_shapes({});
+    std::string shapes;
+    for (const auto& [id, shape] : small) shapes += (shapes.empty() ? "" : " and ") + shape_text(shape);
+    if (differs) {
+      add_note(proof, fmt::format("a large site: {} samples instead of {}", proof.samples, options_.samples));
+      return;
+    }
+    add_note(proof, fmt::format("{} samples at full size, {} on the shrunken shape {}", proof.samples, equal,
+                                shapes));
+    proof.samples += equal;
+    proof.max_abs = std::max(proof.max_abs, there.max_abs),
+    proof.max_rel = std::max(proof.max_rel, there.max_rel),
+    proof.max_ulp = std::max(proof.max_ulp, there.max_ulp);
   }
 
   /// An exact unary rewrite must also be one on devices that compute in fp16.

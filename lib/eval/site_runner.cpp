@@ -163,10 +163,17 @@ const Value& SiteRunner::input_value(ValueId id) const {
 }
 
 Shape SiteRunner::input_shape(ValueId input, std::int64_t size) const {
+  if (const auto at = shapes_.find(input); at != shapes_.end()) return at->second;
   Shape shape = input_value(input).shape;
   for (std::int64_t& d : shape)
     if (d < 0) d = size;
   return shape;
+}
+
+InputShapes SiteRunner::shapes(std::int64_t dynamic_size) const {
+  InputShapes shapes;
+  for (const ValueId v : site_.inputs) shapes[v] = input_shape(v, dynamic_size);
+  return shapes;
 }
 
 bool SiteRunner::has_dynamic_input() const {

@@ -6,6 +6,7 @@
 
 #include "lib/eval/evaluator.h"
 #include "lib/eval/samples.h"
+#include "lib/eval/shrink.h"
 #include "lib/eval/site.h"
 
 namespace md {
@@ -38,6 +39,10 @@ class SiteRunner {
   /// Keeps |floats| of samples at or below this: what only reorders sums may overflow where the original just
   /// does not.
   void limit_magnitude(double largest) { largest_ = largest; }
+  /// Inputs get these shapes instead of their own: the site at another size than the model's.
+  void set_shapes(InputShapes shapes) { shapes_ = std::move(shapes); }
+  /// Shapes of all inputs.
+  InputShapes shapes(std::int64_t dynamic_size) const;
   /// All inputs by one recipe.
   TensorMap sample_inputs(const Recipe& recipe, std::int64_t dynamic_size) const;
   /// Rough work of one run of both versions, in multiply-adds.
@@ -64,6 +69,7 @@ class SiteRunner {
   const Site& site_;
   TensorMap folded_;
   double largest_ = 0;
+  InputShapes shapes_;
 };
 
 }  // namespace md

@@ -100,7 +100,9 @@ Json verification_json(const ReportedVerification& v) {
           {"max_abs", number(v.max_abs)},
           {"max_rel", number(v.max_rel)},
           {"argmax_agreement", v.argmax_agreement ? number(*v.argmax_agreement) : Json(nullptr)},
-          {"equal", v.equal}};
+          {"equal", v.equal},
+          {"numbers_equal", v.numbers_equal},
+          {"interface", v.interface}};
 }
 
 Json diagnosis_json(const Diagnosis& d) {

@@ -134,7 +134,8 @@ constexpr std::string_view kSchema = R"json({
                                     "samples": {"$ref": "#/$defs/count"}, "max_abs": {"$ref": "#/$defs/number"},
                                     "max_rel": {"$ref": "#/$defs/number"},
                                     "argmax_agreement": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/number"}]},
-                                    "equal": {"type": "boolean"}}},
+                                    "equal": {"type": "boolean"}, "numbers_equal": {"type": "boolean"},
+                                    "interface": {"type": "array", "items": {"type": "string"}}}},
     "output": {"type": "object", "required": ["path", "sha256", "bytes"], "additionalProperties": false,
                "properties": {"path": {"type": "string"}, "sha256": {"$ref": "#/$defs/text"},
                               "bytes": {"$ref": "#/$defs/count"}}}

@@ -81,6 +81,23 @@ Tensor slice_of(const Tensor& array, std::size_t index) {
 
 }  // namespace
 
+std::vector<std::string> input_names(const Model& model) {
+  std::vector<std::string> names;
+  if (model.graphs.empty()) return names;
+  for (const ValueId id : model.graphs[0].inputs)
+    for (std::string& name : names_of(model, id)) names.push_back(std::move(name));
+  return names;
+}
+
+std::optional<ValueId> input_by_name(const Model& model, const std::string& name) {
+  if (model.graphs.empty()) return std::nullopt;
+  for (const ValueId id : model.graphs[0].inputs) {
+    const auto names = names_of(model, id);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return id;
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model,
                                                      const std::vector<std::string>& files) {
   std::vector<std::vector<Tensor>> samples;

@@ -18,6 +18,11 @@ namespace md {
 Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model,
                                                      const std::vector<std::string>& files);
 
+/// Names of the main graph's inputs, as signatures call them and as the file does.
+std::vector<std::string> input_names(const Model& model);
+/// The input of the main graph with such a name.
+std::optional<ValueId> input_by_name(const Model& model, const std::string& name);
+
 /// Compares two models; `options.inputs` from load_inputs or empty.
 /// (compare_models does the work; this fills in the names that signatures give.)
 ModelComparison verify_models(const Model& a, const Model& b, const CompareOptions& options);
