@@ -67,14 +67,17 @@ std::string difference_text(const ModelComparison& comparison) {
 
 }  // namespace
 
-Status compare_whole(const Model& input, const Model& written, double max_error, const HeadroomOptions& values,
-                     Diagnosis& diagnosis) {
+Status compare_whole(const Model& input, const Model& written, double max_error,
+                     const HeadroomOptions& values, Diagnosis& diagnosis) {
   const Promise promise = promise_of(diagnosis);
   const std::int64_t work = std::max<std::int64_t>(1, work_of(input) + work_of(written));
   CompareOptions options;
   options.samples = static_cast<int>(std::min<std::int64_t>(kSamples, kAffordableWork / work));
   options.seed = values.seed;
   options.inputs = values.inputs;
+  if (const auto most = static_cast<std::size_t>(std::max<std::int64_t>(kAffordableWork / work, 1));
+      options.inputs.size() > most)
+    options.inputs.resize(most);
   options.also_generated = true;
   options.ranges = values.ranges;
   options.exactness = promise.exactness;

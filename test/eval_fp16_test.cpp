@@ -134,6 +134,13 @@ TEST_CASE("error that grows with depth is precision, not overflow", "[fp16]") {
   REQUIRE(report.error_by_depth.back() > 10 * report.error_by_depth.front());
 }
 
+TEST_CASE("an input that fp16 does not hold is named before any layer", "[fp16]") {
+  const Fp16Report report = fp16_report(parse(rms_norm), 0, at_magnitude(90000));
+  INFO(report.summary);
+  REQUIRE(report.summary.find("overflow: the input \"x\" reaches 9e+04") == 0);
+  REQUIRE(fp16_json(report).find("\"input_overflow\": \"x\"") != std::string::npos);
+}
+
 TEST_CASE("a NaN that exact arithmetic gives too is not a fault of fp16", "[fp16]") {
   const Fp16Report report =
       fp16_report(parse("input %x : f32[8]\n%y = LOG(%x) : f32[8]\noutput %y\n"), 0, {});

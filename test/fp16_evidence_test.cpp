@@ -58,7 +58,7 @@ TEST_CASE("an fp16 rule is a note where only the pattern is there", "[fp16][diag
   REQUIRE(only(d).rule == "F16004");
   REQUIRE(only(d).severity == "note");
   REQUIRE(d.exit_code == 0);
-  REQUIRE_FALSE(holds(only(d).message, "sq"));
+  REQUIRE_FALSE(holds(only(d).message, "\"sq\""));
 }
 
 TEST_CASE("a value past 65504 on known inputs makes it a wrong result", "[fp16][diagnose]") {

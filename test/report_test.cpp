@@ -89,7 +89,7 @@ Diagnosis sample() {
   d.ruled_out = {"LRT008", "LRT014"};
   d.notes = {"the log tells no version; it fits litert-gpu 2.2.0, 2.3.0: 2.3.0 is assumed"};
   d.unexplained_predictions = {"CONV_3D: Operation is not supported."};
-  d.verification = ReportedVerification{"reference evaluator", "", 8, 0, 0, 1.0, true};
+  d.verification = ReportedVerification{"reference evaluator", "", 8, 0, 0, 1.0, true, true, {}};
   d.output = ReportedOutput{"models/net.fixed.tflite", std::string(64, 'a'), 123400};
   d.before = {{"fatal", 4}, {"silent", 1}, {"perf", 0}, {"note", 0}};
   settle(d, "silent");
@@ -117,6 +117,18 @@ TEST_CASE("every format renders the same diagnosis to the blessed text", "[repor
     CHECK(text == render(runs, *format));
     CHECK(text.ends_with("\n"));
   }
+}
+
+TEST_CASE("a changed interface is named where the numbers are equal", "[report]") {
+  Diagnosis d = sample();
+  d.verification->equal = false;
+  d.verification->interface = {"output \"y\" is f32 1x24, was f32 1x3x8"};
+  const std::string text = render(std::span(&d, 1), ReportFormat::text);
+  CHECK(text.find("before and after: the numbers are equal on 8 samples") != std::string::npos);
+  CHECK(text.find("the interface changed: output \"y\" is f32 1x24, was f32 1x3x8") != std::string::npos);
+  CHECK(text.find("NOT equal") == std::string::npos);
+  d.verification->numbers_equal = false;
+  CHECK(render(std::span(&d, 1), ReportFormat::text).find("NOT equal") != std::string::npos);
 }
 
 TEST_CASE("a diagnosis holds to its schema", "[report]") {

@@ -8,8 +8,8 @@
 
 namespace md {
 
-/// True for the rules whose fixes repair fp16 (family F16): their patterns alone say that an overflow is
-/// possible, values say whether it happens.
+/// True for the rules about fp16 (family F16, or "-fp16" in the name): their patterns alone say that an
+/// overflow is possible, values say whether it happens.
 bool concerns_fp16(const Rule& rule);
 
 /// The model in fp16 on the values that are known of its inputs (`HeadroomOptions::inputs`, ranges,

@@ -66,25 +66,33 @@ bool shrink_to_element(TensorMap& inputs, Disagreement& found, const Differ& dif
   return true;
 }
 
-/// The part of the inputs that begins at their first element, or that lies around output element `found`.
-std::optional<TensorMap> part_of(const TensorMap& inputs, const InputShapes& shapes,
-                                 const Disagreement* found) {
+enum class Part { first, around, last };
+
+/// The first elements of the inputs, those around output element `found`, or the last ones; nullopt when that
+/// is the first part again.
+std::optional<TensorMap> part_of(const TensorMap& inputs, const InputShapes& shapes, Part which,
+                                 const Disagreement& found) {
   TensorMap part;
   bool moved = false;
-  const auto steps = found ? strides_of(found->shape) : std::vector<std::int64_t>();
+  const auto steps = strides_of(found.shape);
   for (const auto& [id, tensor] : inputs) {
     const Shape& shape = shapes.at(id);
     Shape start(shape.size(), 0);
-    for (std::size_t d = 0; found && d < shape.size() && shape.size() <= found->shape.size(); ++d) {
-      const std::size_t o = found->shape.size() - shape.size() + d;
-      if (tensor.shape[d] != found->shape[o] || steps[o] == 0) continue;
-      const std::int64_t at = static_cast<std::int64_t>(found->element) / steps[o] % found->shape[o];
-      start[d] = std::clamp<std::int64_t>(at - shape[d] / 2, 0, tensor.shape[d] - shape[d]);
+    for (std::size_t d = 0; which != Part::first && d < shape.size(); ++d) {
+      const std::int64_t end = tensor.shape[d] - shape[d];
+      if (which == Part::last) {
+        start[d] = end;
+      } else if (shape.size() <= found.shape.size()) {
+        const std::size_t o = found.shape.size() - shape.size() + d;
+        if (tensor.shape[d] != found.shape[o] || steps[o] == 0) continue;
+        const std::int64_t at = static_cast<std::int64_t>(found.element) / steps[o] % found.shape[o];
+        start[d] = std::clamp<std::int64_t>(at - shape[d] / 2, 0, end);
+      }
       moved = moved || start[d] > 0;
     }
     part[id] = crop(tensor, shape, start);
   }
-  if (found && !moved) return std::nullopt;
+  if (which != Part::first && !moved) return std::nullopt;
   return part;
 }
 
@@ -99,17 +107,18 @@ void shrink_inputs(TensorMap& inputs, TensorMap control, Disagreement& found, co
     shapes[id] = tensor.shape;
   }
   const auto holds = [&](const InputShapes& smaller) {
+    std::optional<TensorMap> calm;
     if (!control.empty()) {
-      const auto part = part_of(control, smaller, nullptr);
-      if (differ(*part)) return false;
+      calm = part_of(control, smaller, Part::first, found);
+      if (differ(*calm)) return false;
     }
-    for (const Disagreement* around : {static_cast<const Disagreement*>(nullptr), &std::as_const(found)}) {
-      auto part = part_of(inputs, smaller, around);
+    for (const Part which : {Part::first, Part::around, Part::last}) {
+      auto part = part_of(inputs, smaller, which, found);
       if (!part) continue;
       const auto still = differ(*part);
       if (!still || !still->text.empty()) continue;
       inputs = std::move(*part), found = *still;
-      if (!control.empty()) control = *part_of(control, smaller, nullptr);
+      if (calm) control = std::move(*calm);
       return true;
     }
     return false;

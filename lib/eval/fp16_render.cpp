@@ -119,6 +119,7 @@ std::string fp16_json(const Fp16Report& report) {
       {"summary", report.summary},
       {"symptom", report.symptom},
       {"inputs", report.source.text},
+      {"input_overflow", report.input.empty() ? nlohmann::json() : nlohmann::json(report.input)},
       {"samples", report.samples},
       {"output_error", number(report.output_error)},
       {"error_by_depth", curve},

@@ -153,6 +153,11 @@ void conclude(Fp16Report& report) {
         : layer.sum_passes ? fmt::format("overflow: a sum inside {} reaches {:.3g}, fp16 ends at 65504",
                                          place(layer), reaches)
                            : fmt::format("overflow: {} is not finite in fp16", place(layer));
+    // What follows from an input that fp16 does not hold is no layer's fault.
+    if (!report.input.empty())
+      report.summary =
+          fmt::format("overflow: the input \"{}\" reaches {:.3g}, fp16 ends at 65504; first layer: {}",
+                      report.input, report.input_largest, place(layer));
     if (!seen.empty())
       report.summary += "; " + seen;
     else
@@ -201,6 +206,10 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
   for (int s = 0; s < samples; ++s) {
     const auto inputs = given ? options.inputs.inputs[static_cast<std::size_t>(s)]
                               : plausible_inputs(model, graph_index, options.inputs, s, &report.source);
+    for (std::size_t i = 0; i < inputs.size() && i < main.inputs.size(); ++i)
+      if (const double m = inputs[i].is_float() ? largest_of(inputs[i]) : 0;
+          m > largest_f16 && m > report.input_largest)
+        report.input = main.value(main.inputs[i]).name, report.input_largest = m;
     std::map<std::pair<NodeId, int>, Exact> exact;
     std::int64_t bytes = 0;
     EvaluateOptions judge;

@@ -45,6 +45,8 @@ struct Fp16Report {
   std::string summary;  ///< one sentence: what happens, where first
   std::string symptom;  ///< "zeros", "nan", "inf", "wrong" or "": what the outputs look like in fp16
   std::optional<std::size_t> first;    ///< index into layers of the first overflow
+  std::string input;                   ///< an input of the model that is past 65504 itself; "": none
+  double input_largest = 0;            ///< of that input
   std::vector<Fp16Layer> layers;       ///< in execution order
   std::vector<double> error_by_depth;  ///< median error of the layers at each depth: the error curve
   double output_error = 0;             ///< largest relative error of the outputs

@@ -37,9 +37,10 @@ Scaled with_constant(const Graph& graph, const Node& node) {
 struct Reduced {
   NodeId reduction = none_id;
   bool averages = true;
+  double factor = 1;  ///< what the mean is multiplied with
 };
 
-/// MEAN of something, SUM of it times 1/N (an average), or its bare SUM.
+/// MEAN of something, perhaps times a factor near 1, SUM of it times a factor near 1/N, or its bare SUM.
 Reduced reduction_behind(const Graph& graph, ValueId id) {
   id = through_reshapes(graph, id);
   const Node* node = producer_of(graph, id);
@@ -60,15 +61,16 @@ Reduced reduction_behind(const Graph& graph, ValueId id) {
     double count = 1;
     for (const std::int64_t axis : *axes)
       count *= static_cast<double>(graph.value(node->inputs[0]).shape[static_cast<std::size_t>(axis)]);
-    if (node->op != "SUM" || std::abs(factor * count - 1) > 1e-4) return {};
-    return {graph.producer(id), true};
+    const double ratio = node->op == "SUM" ? factor * count : factor;
+    if (!(ratio > 0.5 && ratio <= 2)) return {};
+    return {graph.producer(id), true, std::abs(ratio - 1) > 1e-4 ? ratio : 1};
   }
   return {graph.producer(id), node->op == "MEAN"};
 }
 
 bool is_mean_of(const Graph& graph, ValueId mean, ValueId x) {
   const Reduced reduced = reduction_behind(graph, mean);
-  return reduced.reduction != none_id && reduced.averages &&
+  return reduced.reduction != none_id && reduced.averages && reduced.factor == 1 &&
          through_reshapes(graph, graph.node(reduced.reduction).inputs[0]) == through_reshapes(graph, x);
 }
 
@@ -161,6 +163,7 @@ bool read_site(const Graph& graph, NodeId root, NormSite& site) {
   if (reduced.reduction == none_id) return false;
   const Node& reduction = graph.node(reduced.reduction);
   site.averages = reduced.averages;
+  site.factor = reduced.factor;
   const auto axes = reduction_axes(graph, reduction);
   if (!axes) return false;
   site.axes = *axes;

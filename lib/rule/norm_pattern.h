@@ -23,9 +23,10 @@ struct NormSite {
   ValueId source = none_id;  ///< what is squared; none_id when SQUARED_DIFFERENCE subtracts on the way
   ValueId x = none_id, mean = none_id;  ///< the value before its mean was subtracted, and that mean (centred)
   bool mean_over_axes = false;  ///< the mean is that of x over `axes`, so that it can be computed anew
-  ValueId scale = none_id;      ///< 1/root, or the root itself when `reciprocal` is false
+  ValueId scale = none_id;      ///< 1/root, or the root itself when `reciprocal` is false, behind its guard
   bool reciprocal = true;
   bool averages = true;  ///< mean of the squares, else their sum
+  double factor = 1;     ///< of that mean: N/(N-1) for an unbiased variance
   double epsilon = 0;
   std::vector<std::int64_t> axes;
   const char* name() const;  ///< "LayerNorm", "RMSNorm", "L2 normalization"
@@ -39,8 +40,9 @@ std::vector<NormSite> find_norms(const Graph& graph);
 /// grows with the inputs and nothing in the model bounds it.
 bool grows_with_inputs(const Graph& graph, ValueId value);
 
-/// The same normalization on y = d / m with m = max(amax|d|, 1), d centred first: y / sqrt(mean(y^2) + (eps /
-/// m) / m).
+/// The same normalization on y = d / m with m = max(amax|d|, f), d centred first: y / sqrt(mean(y^2) + eps / m /
+/// m). The floor f is 1, or for a small eps so much smaller that eps / f / f is no subnormal fp16 number: a zero row
+/// must not become 0 / 0.
 Patch rescaled_norm_patch(const Graph& graph, int graph_index, const NormSite& site);
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "lib/rule/norm_pattern.h"
@@ -13,6 +14,8 @@
 
 namespace md {
 namespace {
+
+constexpr double kSmallestNormal = 0x1p-14;  ///< of fp16; devices may flush what is smaller to zero
 
 struct EndUse {
   NodeId node = none_id;
@@ -80,11 +83,7 @@ class Rescaler {
   }
 
   /// What the readers multiply with or divide by: the value behind the guard that follows the root.
-  ValueId factor() const {
-    if (site_.guard == NormSite::Guard::added || site_.guard == NormSite::Guard::floor)
-      return graph_.node(only_reader(graph_, site_.scale)).outputs[0];
-    return site_.scale;
-  }
+  ValueId factor() const { return site_.scale; }
 
   ValueId number(double value) { return ops_.floats("norm_constant", {}, {&value, 1}, dtype_); }
 
@@ -95,17 +94,40 @@ class Rescaler {
     else
       d_ = site_.source != none_id ? site_.source : ops_.binary("SUB", site_.x, site_.mean);
     const ValueId largest = ops_.reduce("REDUCE_MAX", ops_.unary("ABS", d_), site_.axes);
-    m_ = ops_.binary("MAXIMUM", largest, number(1));
+    const double floor = floor_of_m();
+    m_ = ops_.binary("MAXIMUM", largest, number(floor));
     y_ = ops_.binary("DIV", d_, m_);
     ValueId v = ops_.reduce(site_.averages ? "MEAN" : "SUM", ops_.binary("MUL", y_, y_), site_.axes);
-    // eps / m underflows harmlessly: mean(y^2) is 1/N at least.
-    const auto epsilon = [&] {
-      return ops_.binary("DIV", number(site_.epsilon), m_, ops_.value_like(m_, ops_.shape(m_)));
-    };
-    if (site_.guard == NormSite::Guard::inside) v = ops_.binary("ADD", v, ops_.binary("DIV", epsilon(), m_));
+    if (site_.factor != 1) v = ops_.binary("MUL", v, number(site_.factor));
+    if (site_.guard == NormSite::Guard::inside) v = ops_.binary("ADD", v, guard(floor, 2));
     root_ = ops_.unary(site_.reciprocal ? "RSQRT" : "SQRT", v);
-    if (site_.guard == NormSite::Guard::added) root_ = ops_.binary("ADD", root_, epsilon());
-    if (site_.guard == NormSite::Guard::floor) root_ = ops_.binary("MAXIMUM", root_, epsilon());
+    if (site_.guard == NormSite::Guard::added) root_ = ops_.binary("ADD", root_, guard(floor, 1));
+    if (site_.guard == NormSite::Guard::floor) root_ = ops_.binary("MAXIMUM", root_, guard(floor, 1));
+  }
+
+  /// What m is at least. A guard that fp16 holds as a normal number allows 1; a smaller one needs a smaller
+  /// m, or it is lost where m is smallest, and a zero row is 0 / 0.
+  double floor_of_m() const {
+    if (site_.guard == NormSite::Guard::none || site_.epsilon <= 0 || site_.epsilon >= kSmallestNormal)
+      return 1;
+    const bool inside = site_.guard == NormSite::Guard::inside;
+    const double even = inside ? std::sqrt(site_.epsilon) : site_.epsilon;  // here the guard becomes 1
+    const double floor = std::clamp(std::exp2(std::ceil(std::log2(even)) + 3), kSmallestNormal, 1.0);
+    const bool held = site_.epsilon / (inside ? floor * floor : floor) >= kSmallestNormal;
+    return held ? floor : 1;  // a guard that fp16 never holds gains nothing
+  }
+
+  /// eps / m^power, from factors that fp16 holds: (floor / m)^power * (eps / floor^power). It underflows
+  /// harmlessly where m is large: mean(y^2) is 1/N at least.
+  ValueId guard(double floor, int power) {
+    const double rest = site_.epsilon / std::pow(floor, power);
+    if (floor == 1) {
+      ValueId term = ops_.binary("DIV", number(rest), m_, ops_.value_like(m_, ops_.shape(m_)));
+      return power == 2 ? ops_.binary("DIV", term, m_) : term;
+    }
+    ValueId term = ops_.binary("DIV", number(floor), m_, ops_.value_like(m_, ops_.shape(m_)));
+    if (power == 2) term = ops_.binary("MUL", term, term);
+    return ops_.binary("MUL", term, number(rest));
   }
 
   /// The normalized value, written into `out`.

@@ -19,11 +19,12 @@ using Json = nlohmann::json;
 
 struct Known {
   const char *name, *script, *what;
+  const char* environment;  ///< folder of its virtual environment
 };
 constexpr Known known[] = {
-    {"litert-cpu", "litert-cpu.py", "the LiteRT CPU interpreter"},
-    {"litert-gpu", "litert-gpu.py", "the LiteRT GPU accelerator, the whole model on the GPU"},
-    {"onnxruntime", "onnxruntime-cpu.py", "ONNX Runtime on the CPU"},
+    {"litert-cpu", "litert-cpu.py", "the LiteRT CPU interpreter", "litert"},
+    {"litert-gpu", "litert-gpu.py", "the LiteRT GPU accelerator, the whole model on the GPU", "litert"},
+    {"onnxruntime", "onnxruntime-cpu.py", "ONNX Runtime on the CPU", "onnxruntime"},
 };
 constexpr int probe_seconds = 60;
 
@@ -47,13 +48,18 @@ std::string script_path(const std::string& file) {
   return {};
 }
 
-std::string python() {
+/// The Python of a runner by its name.
+std::string python(std::string_view runner) {
   if (const std::string own = environment("MODELDOCTOR_PYTHON"); !own.empty()) return own;
   std::string venvs = environment("MD_VENVS");
   if (venvs.empty()) venvs = environment("HOME") + "/.cache/modeldoctor";
   std::error_code error;
-  const std::string candidate = venvs + "/litert/bin/python";
-  return fs::exists(candidate, error) ? candidate : "python3";
+  for (const Known& k : known)
+    if (k.name == runner)
+      if (const std::string own = fmt::format("{}/{}/bin/python", venvs, k.environment);
+          fs::exists(own, error))
+        return own;
+  return "python3";
 }
 
 /// A folder that goes away with its contents.
@@ -183,14 +189,14 @@ std::vector<RunnerInfo> list_runners(bool probe) {
       info.hint = fmt::format(
           "its program {} was not found: set MODELDOCTOR_RUNNERS to the folder scripts/runners", k.script);
     } else if (probe) {
-      const ChildResult child = run_child({python(), info.script, "--probe"}, probe_seconds);
+      const ChildResult child = run_child({python(k.name), info.script, "--probe"}, probe_seconds);
       const Json answer = Json::parse(child.output, nullptr, false);
       if (answer.is_object() && answer.value("installed", false))
         info.installed = true, info.runtime = answer.value("runtime", "");
       else
         info.hint = answer.is_object()
                         ? answer.value("hint", "")
-                        : fmt::format("{} could not be started: set MODELDOCTOR_PYTHON", python());
+                        : fmt::format("{} could not be started: set MODELDOCTOR_PYTHON", python(k.name));
     }
     runners.push_back(std::move(info));
   }
@@ -220,8 +226,9 @@ RunnerResult run_on(const std::string& model_path, const Model& model, const std
   } else {
     for (const RunnerInfo& info : list_runners(false))
       if (info.name == options.runner)
-        argv = info.script.empty() ? std::vector<std::string>{}
-                                   : std::vector<std::string>{python(), info.script, folder.path().string()},
+        argv = info.script.empty()
+                   ? std::vector<std::string>{}
+                   : std::vector<std::string>{python(info.name), info.script, folder.path().string()},
         result.error = info.hint;
     if (argv.empty()) {
       result.status = Outcome::not_installed;

@@ -40,9 +40,10 @@ std::vector<DetectResult> LRT028(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (!carries(node) || node.outputs.empty() || !is_float_value(graph, node.outputs[0]) ||
-        ends_in_softmax(graph, node.outputs[0]))
-      continue;
+    if (!carries(node) || node.outputs.empty() || !is_float_value(graph, node.outputs[0])) continue;
+    // A softmax takes minus infinity; the zeros of a mask that is multiplied with it give NaN before that.
+    const bool product = node.op == "MUL";
+    if (!product && ends_in_softmax(graph, node.outputs[0])) continue;
     for (const ValueId operand : node.inputs) {
       if (operand < 0 || !is_constant_operand(graph, operand) || !is_float_value(graph, operand)) continue;
       const auto numbers = real_values(graph, operand);
@@ -57,9 +58,8 @@ std::vector<DetectResult> LRT028(const DetectContext& context) {
       result.nodes = {id};
       result.value = operand;
       result.message = fmt::format(
-          "the constant \"{}\" holds {:g}, which is infinity in fp16: what {} makes of it is not finite "
-          "there",
-          graph.value(operand).name, *worst, node.op);
+          "the constant \"{}\" holds {:g}, which is infinity in fp16: {}", graph.value(operand).name, *worst,
+          product ? "times 0 it is NaN" : fmt::format("what {} makes of it is not finite there", node.op));
       result.reason =
           "use a value that fp16 holds (-30000 masks as well as -1e9 in front of a softmax), or keep this "
           "part in fp32";
