@@ -152,9 +152,12 @@ TEST_CASE("a device's outputs are compared with the model's own", "[verify]") {
 }
 
 TEST_CASE("a tap is one more output", "[verify]") {
-  const Model model = two_layers("12");
+  Model model = two_layers("12");
+  model.signatures = {{"serving_default", 0, {}, {{"out_y", model.graphs[0].outputs[0]}}}};
   const auto tapped = with_tap(model, "h");
   REQUIRE(tapped);
+  REQUIRE(tapped->signatures[0].outputs.size() == 2);
+  REQUIRE(tapped->signatures[0].outputs[1].second == tapped->graphs[0].outputs[1]);
   REQUIRE(tapped->graphs[0].outputs.size() == 2);
   REQUIRE(tapped->graphs[0].value(tapped->graphs[0].outputs[1]).name == "h");
   REQUIRE_FALSE(with_tap(model, "w"));

@@ -1,7 +1,8 @@
-// GATHER, GATHER_ND, SCATTER_ND, EMBEDDING_LOOKUP, ONE_HOT, REVERSE_SEQUENCE.
+// GATHER, GATHER_ND, SCATTER_ND, STABLEHLO_SCATTER, EMBEDDING_LOOKUP, ONE_HOT, REVERSE_SEQUENCE.
 #include <array>
 #include <cstring>
 
+#include "lib/eval/scatter.h"
 #include "lib/eval/strided.h"
 #include "lib/eval/wrap.h"
 
@@ -126,6 +127,29 @@ Status scatter_nd(KernelCall& call) {
   return {};
 }
 
+Status stablehlo_scatter(KernelCall& call) {
+  if (auto ok = call.need(3); !ok) return ok;
+  if (!scatter_overwrites(call.model, call.node))
+    return call.unsupported("that computes with the old elements");
+  const Tensor& x = call.in(0);
+  const Tensor& updates = call.in(2);
+  const auto index = index_operand(call, 1);
+  if (!index) return call.bad("the indices are not integers");
+  if (x.element_bytes() != updates.element_bytes()) return call.bad("the updates' type is not the operand's");
+  const auto targets = scatter_targets(call.attrs(), x.shape, call.in(1).shape, updates.shape, *index);
+  if (!targets) return call.bad("its windows and indices do not fit the operand");
+  auto out = moved_output(call, 0, x, x.shape);
+  if (!out) return tl::make_unexpected(out.error());
+  const std::size_t bytes = x.element_bytes();
+  std::memcpy(out->mutable_raw(), x.raw(), x.size() * bytes);
+  for (std::size_t i = 0; i < targets->size(); ++i)
+    if ((*targets)[i] >= 0)
+      std::memcpy(out->mutable_raw() + static_cast<std::size_t>((*targets)[i]) * bytes,
+                  updates.raw() + i * bytes, bytes);
+  call.outputs[0] = std::move(*out);
+  return {};
+}
+
 Status embedding_lookup(KernelCall& call) {
   if (auto ok = call.need(2); !ok) return ok;
   const auto index = index_operand(call, 0);
@@ -219,9 +243,13 @@ Status reverse_sequence(KernelCall& call) {
 
 std::span<const KernelEntry> gathering_kernels() {
   static const std::array rows = {
-      KernelEntry{"GATHER", gather, 1},      KernelEntry{"GATHER_ND", gather_nd, 1},
-      KernelEntry{"SCATTER_ND", scatter_nd}, KernelEntry{"EMBEDDING_LOOKUP", embedding_lookup},
-      KernelEntry{"ONE_HOT", one_hot},       KernelEntry{"REVERSE_SEQUENCE", reverse_sequence, 1},
+      KernelEntry{"GATHER", gather, 1},
+      KernelEntry{"GATHER_ND", gather_nd, 1},
+      KernelEntry{"SCATTER_ND", scatter_nd},
+      KernelEntry{"EMBEDDING_LOOKUP", embedding_lookup},
+      KernelEntry{"ONE_HOT", one_hot},
+      KernelEntry{"REVERSE_SEQUENCE", reverse_sequence, 1},
+      KernelEntry{"STABLEHLO_SCATTER", stablehlo_scatter, 0b101},
   };
   return rows;
 }

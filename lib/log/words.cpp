@@ -88,6 +88,7 @@ constexpr Phrase phrases[] = {
     {Kind::symptom, "ERROR during processing node"},
     {Kind::symptom, "converting '"},
     {Kind::symptom, "In function parse"},
+    {Kind::symptom, "is invalid due to a previous error"},
     {Kind::echo, "Process completed with exit code"},
     {Kind::echo, "exit status"},
     {Kind::echo, "Job failed:"},

@@ -179,6 +179,9 @@ Result<Model> with_tap(const Model& model, const std::string& wanted) {
   if (graph.producer(found) == none_id) return usage_error(fmt::format("nothing computes \"{}\"", wanted));
   graph.outputs.push_back(found);
   graph.index();
+  // The runtimes refuse a signature that leaves an output of its graph out.
+  for (ModelSignature& signature : tapped.signatures)
+    if (signature.graph == 0) signature.outputs.emplace_back(graph.value(found).name, found);
   return tapped;
 }
 

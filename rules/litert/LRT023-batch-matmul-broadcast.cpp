@@ -1,9 +1,11 @@
 // BATCH_MATMUL whose operands have different numbers of matrices: the accelerator does not broadcast the
 // smaller one. Right are: equal counts, a single transposed right operand (adj_y) that is not a rank-2
-// constant, and a rank-2 constant without adj_y (it becomes a matrix product with weights).
+// constant, and a rank-2 constant without adj_x and adj_y (it becomes a matrix product with weights, and the
+// flags are forgotten).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "lib/rule/detector.h"
 #include "lib/rule/tflite_builder.h"
@@ -79,12 +81,31 @@ Patch repeat_operand(const DetectContext& context, NodeId id, int smaller) {
   return patch.take();
 }
 
+ValueId with_last_axes_swapped(TfliteBuilder& ops, ValueId x) {
+  std::vector<std::int64_t> permutation(ops.shape(x).size());
+  std::iota(permutation.begin(), permutation.end(), std::int64_t{0});
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return ops.transpose(x, permutation);
+}
+
 /// x times the transpose of constant rows is what FULLY_CONNECTED computes, without a copy of the constant.
 Patch as_fully_connected(const DetectContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
   PatchBuilder patch(context.graph, context.graph_index, "FULLY_CONNECTED with the same weights");
   TfliteBuilder ops(patch);
-  ops.fully_connected(node.inputs[0], node.inputs[1], none_id, node.outputs[0]);
+  const ValueId x = node.attrs.flag("adj_x") ? with_last_axes_swapped(ops, node.inputs[0]) : node.inputs[0];
+  ops.fully_connected(x, node.inputs[1], none_id, node.outputs[0]);
+  patch.remove(id);
+  return patch.take();
+}
+
+Patch transposed_first(const DetectContext& context, NodeId id) {
+  const Node& node = context.graph.node(id);
+  PatchBuilder patch(context.graph, context.graph_index,
+                     "TRANSPOSE of the left operand, then a plain product");
+  TfliteBuilder ops(patch);
+  const ValueId x = with_last_axes_swapped(ops, node.inputs[0]);
+  ops.batch_matmul(x, node.inputs[1], false, false, node.outputs[0]);
   patch.remove(id);
   return patch.take();
 }
@@ -107,15 +128,18 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
     const bool adj_x = node.attrs.flag("adj_x"), adj_y = node.attrs.flag("adj_y");
     const bool rank_2_weights = right.rank() == 2 && is_constant_operand(graph, node.inputs[1]);
     const std::int64_t a = matrices(left.shape), b = matrices(right.shape);
-    const bool transposed_weights = rank_2_weights && adj_y;
+    const bool transposed_weights = rank_2_weights && (adj_x || adj_y);
     if (!transposed_weights && (a == b || rank_2_weights || (b == 1 && adj_y))) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = transposed_weights
-                         ? std::string(
-                               "BATCH_MATMUL with a rank-2 constant and adj_y: the accelerator uses the "
-                               "constant untransposed, every value is wrong")
+                         ? fmt::format(
+                               "BATCH_MATMUL with a rank-2 constant and {}: the accelerator forgets to "
+                               "transpose, every value is wrong",
+                               adj_x && adj_y ? "adj_x and adj_y"
+                               : adj_x        ? "adj_x"
+                                              : "adj_y")
                          : fmt::format(
                                "BATCH_MATMUL of {} and {} matrices ([{}] and [{}]): the accelerator does not "
                                "repeat the smaller operand, all but the first of them come out wrong",
@@ -126,7 +150,8 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
     const auto offer = [&](Patch patch, Exactness exactness) {
       if (!patch.empty()) result.fixes.push_back({std::move(patch), exactness, false, ""});
     };
-    if (transposed_weights && !adj_x) offer(as_fully_connected(context, id), Exactness::rounding);
+    if (transposed_weights && adj_y) offer(as_fully_connected(context, id), Exactness::rounding);
+    if (transposed_weights && !adj_y) offer(transposed_first(context, id), Exactness::exact);
     if (!transposed_weights && b == 1 && !adj_x) offer(fold_batches(context, id), Exactness::rounding);
     if (!transposed_weights) offer(repeat_operand(context, id, a < b ? 0 : 1), Exactness::exact);
     if (result.fixes.empty()) {

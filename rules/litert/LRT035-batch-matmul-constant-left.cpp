@@ -31,7 +31,14 @@ Patch swap_operands(const DetectContext& context, NodeId id) {
     constant = ops.move(constant, *view, turned);
     if (constant == none_id) return {};
   }
-  const ValueId product = ops.batch_matmul(node.inputs[1], constant, !node.attrs.flag("adj_y"), false);
+  // With a rank-2 constant the accelerator forgets adj_x (LRT023): then an operator transposes.
+  ValueId x = node.inputs[1];
+  bool transposed = !node.attrs.flag("adj_y");
+  if (transposed && ops.shape(constant).size() == 2) {
+    x = ops.transpose(x, last_two_swapped(ops.shape(x).size()));
+    transposed = false;
+  }
+  const ValueId product = ops.batch_matmul(x, constant, transposed, false);
   ops.transpose(product, last_two_swapped(ops.shape(product).size()), node.outputs[0]);
   patch.remove(id);
   return patch.take();

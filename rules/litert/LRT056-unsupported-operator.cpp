@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/rule/constant_scatter.h"
 #include "lib/rule/detector.h"
 #include "lib/rule/tflite_queries.h"
 
@@ -87,6 +88,9 @@ std::vector<DetectResult> LRT056(const DetectContext& context) {
     const auto advice =
         std::find_if(advices.begin(), advices.end(), [&](const Advice& a) { return a.op == node.op; });
     if (advice == advices.end() && !custom) continue;
+    std::string why;
+    if (node.op == "STABLEHLO_SCATTER" && constant_scatter(context.model, context.graph_index, id, why))
+      continue;  // LRT067
     DetectResult result;
     result.state = DetectResult::State::advice;
     result.nodes = {id};

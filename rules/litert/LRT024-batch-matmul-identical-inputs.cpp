@@ -1,0 +1,32 @@
+// BATCH_MATMUL of a value with itself: the accelerator's graph aborts on the second edge, unless the batch is
+// not 1, where it puts a reshape in between by itself.
+#include "lib/rule/detector.h"
+#include "lib/rule/tflite_builder.h"
+#include "lib/rule/tflite_queries.h"
+
+namespace md {
+
+std::vector<DetectResult> LRT024(const DetectContext& context) {
+  const Graph& graph = context.graph;
+  std::vector<DetectResult> results;
+  for (const NodeId id : graph.order) {
+    const Node& node = graph.node(id);
+    if (node.op != "BATCH_MATMUL" || node.inputs.size() != 2 || node.inputs[0] != node.inputs[1]) continue;
+    const ValueId operand = node.inputs[0];
+    const Value& x = graph.value(operand);
+    if (!is_runtime_operand(graph, operand) || !is_static(x) || x.rank() == 0 || x.shape[0] != 1) continue;
+    PatchBuilder patch(graph, context.graph_index, "RESHAPE copy of one operand");
+    TfliteBuilder ops(patch);
+    patch.rewire(id, 1, ops.reshape(operand, x.shape));
+    DetectResult result;
+    result.nodes = {id};
+    result.value = operand;
+    result.message = "BATCH_MATMUL of a value with itself: the process aborts while it compiles the model";
+    result.at_source = "Multiply with a copy, for instance `torch.matmul(x, (x * 1.0).transpose(-1, -2))`.";
+    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace md
