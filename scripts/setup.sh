@@ -28,12 +28,15 @@ if [ "$judges" = yes ]; then
     local name=$1 module=$2
     shift 2
     "$venvs/$name/bin/python" -c "import torch, $module" 2>/dev/null && return
-    python3 -m venv "$venvs/$name"
+    python3 -m venv "$venvs/$name" || return
     local pip=("$venvs/$name/bin/pip" install -q)
-    "${pip[@]}" torch==2.13.0+cpu >&2 || "${pip[@]}" torch==2.13.0+cpu --extra-index-url https://download.pytorch.org/whl/cpu >&2
-    "${pip[@]}" "$@" >&2
+    { "${pip[@]}" torch==2.13.0+cpu || "${pip[@]}" torch==2.13.0+cpu --extra-index-url https://download.pytorch.org/whl/cpu; } >&2 &&
+      "${pip[@]}" "$@" >&2
   }
-  torch_environment executorch executorch executorch==1.5.1 torchao==0.18.0 coremltools==9.0 tosa-tools==2026.5.0
+  # Without them the judges of exported programs are skipped, and say so; the rest is not held up.
+  torch_environment executorch executorch executorch==1.5.1 torchao==0.18.0 coremltools==9.0 tosa-tools==2026.5.0 ||
+    echo "setup: ExecuTorch could not be installed: its judge will be skipped" >&2
   torch_environment litert-torch litert_torch litert-torch==0.10.0 litert-converter==0.5.0 ai-edge-litert==2.3.0 \
-    pydantic==2.11.10 pydantic_core==2.33.2 anyio==4.14.2 typing-inspection==0.4.2 typing_extensions==4.12.2 typer==0.29.2
+    pydantic==2.11.10 pydantic_core==2.33.2 anyio==4.14.2 typing-inspection==0.4.2 typing_extensions==4.12.2 typer==0.29.2 ||
+    echo "setup: litert-torch could not be installed: its judge will be skipped" >&2
 fi
