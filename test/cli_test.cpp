@@ -350,6 +350,28 @@ TEST_CASE("the size of an input that may change is fixed on request", "[cli]") {
   CHECK(contains(run_program({"inspect", model, "--output-format", "json"}).out, "-1"));
 }
 
+TEST_CASE("what is known of the inputs decides about fp16", "[cli]") {
+  const std::string model = test::fixture("evaluator/rms-norm-large.tflite"),
+                    inputs = test::fixture("evaluator/rms-norm-large.npz");
+  const auto by_pattern = run_program({"check", model}),
+             by_inputs = run_program({"check", "--inputs", inputs, model});
+  CHECK(by_pattern.exit_code == 0);
+  CHECK(by_inputs.exit_code == 1);
+  CHECK(by_inputs.out.find("with 1 given sample") != std::string::npos);
+  CHECK(by_inputs.out.find("the outputs are all zero") != std::string::npos);
+  CHECK(run_program({"check", model, "--range", "args_0=-2000:2000"}).exit_code == 1);
+  CHECK(run_program({"check", model, "--range", "args_0=-2:2"}).exit_code == 0);
+  check_refused(run_program({"check", model, "--range", "arg_0=0:1"}), 2,
+                {"--range", "did you mean \"args_0\""});
+  check_refused(run_program({"check", model, "--range", "args_0=many"}), 2, {"--range", "NAME=LO:HI"});
+  const ScratchFolder folder;
+  const auto fixed = run_program({"fix", model, "--inputs", inputs, "-o", folder.path("fixed.tflite")});
+  CHECK(fixed.exit_code == 0);
+  CHECK(fixed.out.find(
+            "in fp16, simulated on 1 given sample: the outputs are all zero before, the outputs are 0.00") !=
+        std::string::npos);
+}
+
 TEST_CASE("older runtimes have other faults", "[cli]") {
   const std::string model = test::fixture("cli/hardtanh.tflite");
   CHECK(run_program({"check", model, "--target", "litert-gpu@2.1.3"}).exit_code == 0);
