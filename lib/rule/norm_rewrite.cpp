@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "lib/rule/norm_pattern.h"
@@ -225,6 +226,12 @@ class Rescaler {
     const char* op = site_.reciprocal ? "DIV" : "MUL";
     if (ops_.shape(out) == ops_.shape(m_)) {
       ops_.binary(op, root_, m_, out);
+    } else if (ops_.shape(out).empty()) {
+      // The accelerator takes no reshape to rank 0, but a mean over everything, here of one number.
+      std::vector<std::int64_t> all(ops_.shape(m_).size());
+      std::iota(all.begin(), all.end(), std::int64_t{0});
+      ops_.reduce("MEAN", ops_.binary(op, root_, m_), all, out);
+      patch_.patch().new_nodes.back().attrs.set("keep_dims", false);
     } else {
       ops_.reshape(ops_.binary(op, root_, m_), ops_.shape(out), out);
     }
