@@ -140,7 +140,7 @@ class Run {
         }
         break;
       }
-      FixingResult fixing = mend({*model, found.sites, targets_, request_.options});
+      FixingResult fixing = mend({*model, found.sites, targets_, request_.options, proofs_});
       for (std::size_t s = 0; s < found.sites.size(); ++s)
         tracked_[tracks[s]].finding.fixes = std::move(fixing.fixes[s]);
       if (!fixing.model) break;
@@ -403,6 +403,7 @@ class Run {
   std::vector<const Rule*> rules_;
   std::vector<LogEvidence> evidence_;
   std::vector<Tracked> tracked_;
+  ProofMemo proofs_;
   int round_ = 1;
 };
 

@@ -110,7 +110,7 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
   options.seed = in.options.seed;
   options.thorough = in.options.thorough;
   options.repairs_fp16 = concerns_fp16(*site.rule);
-  const Proof proof = prove(local.model, *after, local.patch.graph, options);
+  const Proof proof = in.proofs.prove(local.model, *after, local.patch.graph, options);
   reported.proofs.push_back(report(proof));
   if (proof.method == ProofMethod::none)
     lower(reported, "unsafe",

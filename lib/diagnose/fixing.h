@@ -5,6 +5,7 @@
 
 #include "lib/diagnose/detection.h"
 #include "lib/diagnose/diagnosis.h"
+#include "lib/eval/proof_memo.h"
 #include "lib/diagnose/surroundings.h"
 
 namespace md {
@@ -14,6 +15,7 @@ struct FixingInput {
   const std::vector<FoundSite>& sites;
   const std::vector<const Target*>& targets;
   const DiagnoseOptions& options;
+  ProofMemo& proofs;  ///< kept from round to round
 };
 
 struct FixingResult {
