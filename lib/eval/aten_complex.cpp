@@ -188,6 +188,26 @@ Status fft_one(KernelCall& call) {
   return give(c, shape, out);
 }
 
+Status fft_shift(KernelCall& call) {
+  AtenCall c(call);
+  if (auto ok = call.need(1); !ok) return ok;
+  const Tensor& x = call.in(0);
+  const bool forward = aten_base(call.node.op) == "aten.fft_fftshift";
+  const auto strides = strides_of(x.shape);
+  std::vector<std::int64_t> turn(x.shape.size(), 0);
+  for (const int d : c.dims("dim", x.rank())) {
+    const std::int64_t size = x.shape[static_cast<std::size_t>(d)];
+    turn[static_cast<std::size_t>(d)] = forward ? (size + 1) / 2 : size / 2;
+  }
+  std::vector<std::int64_t> from;
+  for_each_index(x.shape, [&](const std::vector<std::int64_t>& index) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) at += (index[d] + turn[d]) % x.shape[d] * strides[d];
+    from.push_back(at);
+  });
+  return c.move(x, x.shape, from);
+}
+
 /// fft_rfft2, fft_fftn ...: several axes; the halved one is the last, first forward and last backward.
 Status fft_named(KernelCall& call) {
   AtenCall c(call);
@@ -366,6 +386,8 @@ constexpr KernelEntry entries[] = {
     {"aten._fft_r2c.default", fft_several},
     {"aten._fft_c2c.default", fft_several},
     {"aten._fft_c2r.default", fft_several},
+    {"aten.fft_fftshift.default", fft_shift},
+    {"aten.fft_ifftshift.default", fft_shift},
     {"aten.fft_fft2.default", fft_named},
     {"aten.fft_ifft2.default", fft_named},
     {"aten.fft_rfft2.default", fft_named},

@@ -181,6 +181,7 @@ Status floor_(KernelCall& call) {
   return unary(call, [](double v) { return std::floor(v); });
 }
 Status square(KernelCall& call) {
+  if (any_complex(call)) return aten_complex_unary(call, '2');
   return unary(call, [](double v) { return v * v; });
 }
 Status gelu(KernelCall& call) {

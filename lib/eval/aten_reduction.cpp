@@ -1,5 +1,7 @@
 // Kernels of aten operators that reduce or scan axes. Sums are kept in double and rounded once.
+#include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "lib/eval/aten_call.h"
 #include "lib/graph/aten_view.h"
@@ -112,8 +114,30 @@ double largest(const std::vector<double>& x, const Members& m) {
   }
   return most;
 }
-Status amax(KernelCall& call) { return reduce(call, largest); }
+/// f(a, b) over each group of integers, exact; nullopt: they are not integers.
+template <class F>
+std::optional<Status> reduce_integers(KernelCall& call, F&& f) {
+  if (!call.has(0) || call.in(0).is_float() || is_float(call.out_value().dtype)) return std::nullopt;
+  AtenCall c(call);
+  const Tensor& x = call.in(0);
+  const Groups g = group(x.shape, c.dims("dim", x.rank()), call.attrs().flag("keepdim"));
+  const auto numbers = x.integers();
+  std::vector<std::int64_t> out;
+  for (const auto& members : g.members) {
+    if (members.empty()) return call.unsupported("of no elements");
+    std::int64_t total = numbers[members.front()];
+    for (std::size_t i = 1; i < members.size(); ++i) total = f(total, numbers[members[i]]);
+    out.push_back(total);
+  }
+  return c.give_integers(g.shape, out);
+}
+
+Status amax(KernelCall& call) {
+  if (const auto done = reduce_integers(call, [](auto a, auto b) { return std::max(a, b); })) return *done;
+  return reduce(call, largest);
+}
 Status amin(KernelCall& call) {
+  if (const auto done = reduce_integers(call, [](auto a, auto b) { return std::min(a, b); })) return *done;
   return reduce(call, [](const auto& x, const Members& m) {
     double least = std::numeric_limits<double>::infinity();
     for (const std::size_t i : m) {
@@ -124,19 +148,10 @@ Status amin(KernelCall& call) {
   });
 }
 Status prod(KernelCall& call) {
-  const Tensor* input = call.has(0) ? &call.in(0) : nullptr;
-  if (input && !input->is_float() && !is_float(call.out_value().dtype)) {  // integers: exact, wrapping
-    AtenCall c(call);
-    const Groups g = group(input->shape, c.dims("dim", input->rank()), call.attrs().flag("keepdim"));
-    const auto numbers = input->integers();
-    std::vector<std::int64_t> out;
-    for (const auto& members : g.members) {
-      std::uint64_t total = 1;
-      for (const std::size_t m : members) total *= static_cast<std::uint64_t>(numbers[m]);
-      out.push_back(static_cast<std::int64_t>(total));
-    }
-    return c.give_integers(g.shape, out);
-  }
+  const auto wrapping = [](std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  };
+  if (const auto done = reduce_integers(call, wrapping)) return *done;
   return reduce(call, [](const auto& x, const Members& m) {
     double total = 1;
     for (const std::size_t i : m) total *= x[i];

@@ -48,6 +48,9 @@ Status Pt2ProgramEditor::run() {
   // Inner graphs lie inside the text of their nodes and have the higher index: from the inside out.
   for (std::size_t g = edited_.graphs.size(); g-- > 0;)
     if (auto ok = edit_graph(g); !ok) return ok;
+  if (!unnamed_.empty())
+    return cannot(
+        fmt::format("\"{}\" has a dimension that is not known before run time and has no symbol", unnamed_));
   return edit_interface();
 }
 
@@ -191,6 +194,7 @@ Status Pt2ProgramEditor::edit_nodes(std::size_t index) {
 
 std::string Pt2ProgramEditor::size_text(std::size_t index, const Value& value, std::size_t dim) {
   const std::string symbol = dim < value.dim_names.size() ? value.dim_names[dim] : std::string();
+  if (symbol.empty() && value.shape[dim] < 0) unnamed_ = value.name;
   if (symbol.empty()) return fmt::format("{{\"as_int\": {}}}", value.shape[dim]);
   if (symbol_sizes_.empty())
     for (std::size_t g = 0; g < original_.graphs.size(); ++g)

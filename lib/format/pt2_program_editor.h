@@ -63,6 +63,7 @@ class Pt2ProgramEditor {
   std::unordered_map<std::string, std::string> symbol_sizes_;  ///< symbol -> its size object in the file
   std::vector<Pt2ChangedConstant> changed_;
   std::set<std::string> dropped_;
+  std::string unnamed_;  ///< a value with a dimension that nothing names: torch would not load it
 };
 
 }  // namespace md

@@ -22,13 +22,18 @@ int position_by_schema(const Node& node, std::string_view argument) {
            : argument == "other" || argument == "src" || argument == "values"
                ? static_cast<int>(node.inputs.size()) - 1
                : -1;
-  int position = 0;
+  std::vector<const AtenArgument*> tensors;  // that are operands here
   for (const AtenArgument& a : schema->arguments) {
     const bool tensor = a.kind == AtenKind::tensor || a.kind == AtenKind::optional_tensor ||
                         a.kind == AtenKind::tensors || a.kind == AtenKind::optional_tensors;
-    if (!tensor || node.attrs.find(a.name)) continue;
-    if (a.name == argument) return position < static_cast<int>(node.inputs.size()) ? position : -1;
-    ++position;
+    if (tensor && !node.attrs.find(a.name)) tensors.push_back(&a);
+  }
+  int position = 0;
+  for (const AtenArgument* a : tensors) {
+    if (a->name == argument) return position < static_cast<int>(node.inputs.size()) ? position : -1;
+    const bool list = a->kind == AtenKind::tensors || a->kind == AtenKind::optional_tensors;
+    // A list has as many operands as the others leave.
+    position += list ? static_cast<int>(node.inputs.size()) - static_cast<int>(tensors.size()) + 1 : 1;
   }
   return -1;
 }

@@ -427,8 +427,9 @@ std::vector<DetectResult> boolean_rows(const DetectContext& context, const std::
     result.message = message;
     result.reason = rewriter.reason;
     if (done)
-      result.fixes.push_back(
-          {rewriter.finish(leaving), rewriter.rounds ? Exactness::rounding : Exactness::exact, false, ""});
+      result.fixes.push_back({rewriter.finish(leaving),
+                              rewriter.rounds ? Exactness::rounding : Exactness::exact, false, "", false,
+                              true});
     else
       result.state = DetectResult::State::declined;
     results.push_back(std::move(result));

@@ -20,24 +20,6 @@ namespace {
 
 DType real_of(DType t) { return t == DType::c128 ? DType::f64 : t == DType::c32 ? DType::f16 : DType::f32; }
 
-/// Operators that treat every element alike or only move them: done on both parts.
-bool acts_on_parts(const std::string& base) {
-  constexpr std::string_view names[] = {
-      "aten.view",      "aten.reshape",      "aten._unsafe_view",    "aten.flatten",
-      "aten.unflatten", "aten.permute",      "aten.transpose",       "aten.t",
-      "aten.unsqueeze", "aten.squeeze",      "aten.expand",          "aten.slice",
-      "aten.select",    "aten.narrow",       "aten.clone",           "aten.contiguous",
-      "aten.detach",    "aten.alias",        "aten.lift_fresh_copy", "aten.flip",
-      "aten.roll",      "aten.repeat",       "aten.index_select",    "aten.index",
-      "aten.gather",    "aten.cat",          "aten.concat",          "aten.stack",
-      "aten.sum",       "aten.mean",         "aten.cumsum",          "aten.neg",
-      "aten.where",     "aten.resolve_conj", "aten.resolve_neg",     "aten.movedim",
-      "aten.mT",        "aten.numpy_T",      "aten.split",           "aten.split_with_sizes",
-      "aten.chunk",     "aten.unbind",       "aten.slice_scatter",   "aten.select_scatter",
-      "aten.index_put", "aten.swapaxes"};
-  return std::find(std::begin(names), std::end(names), base) != std::end(names);
-}
-
 /// Rewrites the nodes of one region in execution order; every complex value gets its two parts.
 class PairRewriter {
  public:
@@ -145,6 +127,7 @@ class PairRewriter {
     if ((node.outputs.size() != 1 && !list) || !node.subgraphs.empty()) return false;
     if (aten_in_place(node.op)) return false;
     if (rewrite_reflect_pad(b_, node)) return b_.remove(id), true;
+    if (base == "aten.fft_fftshift" || base == "aten.fft_ifftshift") return shifted(id, node, base);
     if (is_fourier(node.op)) return fourier(id, node);
     if (base == "aten.real" || base == "aten.imag")
       return complex(node.inputs[0]) &&
@@ -299,6 +282,19 @@ class PairRewriter {
     const ValueId square = b_.binary("aten.add.Tensor", mul(z.re, z.re), mul(z.im, z.im));
     return {b_.binary("aten.div.Tensor", z.re, square),
             b_.binary("aten.div.Tensor", b_.unary("aten.neg.default", z.im), square)};
+  }
+
+  /// The halves of each axis exchanged.
+  bool shifted(NodeId id, const Node& node, const std::string& base) {
+    const RealPair z = parts(node.inputs[0]);
+    const auto dims = aten_dims(node, "dim", graph_.value(node.inputs[0]).rank());
+    if (z.im == none_id || !dims) return out_.reason = "the halves of a real tensor exchanged", false;
+    b_.remove(id);
+    for (const int d : *dims)
+      if (b_.shape(z.re)[static_cast<std::size_t>(d)] < 0)
+        return out_.reason = "the shifted axis has no fixed size", false;
+    const bool forward = base == "aten.fft_fftshift";
+    return give(node, {exchange_halves(b_, z.re, *dims, forward), exchange_halves(b_, z.im, *dims, forward)});
   }
 
   /// Zeros are zeros in both parts.

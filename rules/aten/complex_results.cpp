@@ -17,7 +17,7 @@ std::vector<DetectResult> complex_results(const DetectContext& context,
       result.state = DetectResult::State::declined;
     else
       result.fixes.push_back({std::move(region.patch), region.exactness, false, "", false,
-                              region.exactness == Exactness::rounding});
+                              region.exactness == Exactness::rounding || !region.has_fourier});
     results.push_back(std::move(result));
   }
   return results;

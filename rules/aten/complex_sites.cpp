@@ -24,6 +24,23 @@ std::optional<std::pair<double, double>> complex_number(const AttrValue& value) 
   return std::pair(*re, *im);
 }
 
+bool acts_on_parts(const std::string& base) {
+  constexpr std::string_view names[] = {
+      "aten.view",      "aten.reshape",      "aten._unsafe_view",    "aten.flatten",
+      "aten.unflatten", "aten.permute",      "aten.transpose",       "aten.t",
+      "aten.unsqueeze", "aten.squeeze",      "aten.expand",          "aten.slice",
+      "aten.select",    "aten.narrow",       "aten.clone",           "aten.contiguous",
+      "aten.detach",    "aten.alias",        "aten.lift_fresh_copy", "aten.flip",
+      "aten.roll",      "aten.repeat",       "aten.index_select",    "aten.index",
+      "aten.gather",    "aten.cat",          "aten.concat",          "aten.stack",
+      "aten.sum",       "aten.mean",         "aten.cumsum",          "aten.neg",
+      "aten.where",     "aten.resolve_conj", "aten.resolve_neg",     "aten.movedim",
+      "aten.mT",        "aten.numpy_T",      "aten.split",           "aten.split_with_sizes",
+      "aten.chunk",     "aten.unbind",       "aten.slice_scatter",   "aten.select_scatter",
+      "aten.index_put", "aten.swapaxes"};
+  return std::find(std::begin(names), std::end(names), base) != std::end(names);
+}
+
 std::vector<std::set<NodeId>> complex_node_sets(const Graph& graph) {
   std::vector<std::set<NodeId>> regions;
   std::set<NodeId> seen;

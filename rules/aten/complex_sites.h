@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,8 @@
 namespace md {
 
 bool is_complex(DType t);
+/// Operators that treat every element alike or only move them: done on both parts.
+bool acts_on_parts(const std::string& base);
 
 /// Nodes that hang together through complex values, with the paddings in front of a short-time transform: one
 /// set a region.

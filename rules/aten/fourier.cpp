@@ -357,6 +357,15 @@ std::optional<RealPair> rewrite_fourier(AtenBuilder& b, const DetectContext& con
   return std::nullopt;
 }
 
+ValueId exchange_halves(AtenBuilder& b, ValueId x, const std::vector<int>& dims, bool forward) {
+  for (const int d : dims) {
+    const std::int64_t size = b.shape(x)[static_cast<std::size_t>(d)],
+                       first = forward ? (size + 1) / 2 : size / 2;
+    if (size > 1) x = b.cat({b.slice(x, d, first, size), b.slice(x, d, 0, first)}, d);
+  }
+  return x;
+}
+
 bool rewrite_reflect_pad(AtenBuilder& b, const Node& node) {
   const bool general = node.op == "aten.pad.default" && node.attrs.text("mode") == "reflect";
   if (!general && node.op != "aten.reflection_pad1d.default") return false;

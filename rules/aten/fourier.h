@@ -21,6 +21,9 @@ bool is_fourier(std::string_view op);
 std::optional<RealPair> rewrite_fourier(AtenBuilder& b, const DetectContext& context, const Node& node,
                                         RealPair input, std::string& why);
 
+/// fftshift (`forward`) or ifftshift of axes of fixed size: the halves of each exchanged.
+ValueId exchange_halves(AtenBuilder& b, ValueId x, const std::vector<int>& dims, bool forward);
+
 /// Reflect padding of the last axis as slices, flips and cat, written to `out`. False: not of that kind.
 bool rewrite_reflect_pad(AtenBuilder& b, const Node& node);
 

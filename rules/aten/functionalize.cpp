@@ -163,7 +163,8 @@ class Functionalizer {
     const ValueId out = node.outputs[0];
     const Value& type = graph_.value(out);
     const std::string base = aten_base(node.op);
-    const bool fills = base == "aten.fill" && aten_operand(node, "value") >= 0;  // fill_ with a tensor of one element
+    const bool fills =
+        base == "aten.fill" && aten_operand(node, "value") >= 0;  // fill_ with a tensor of one element
     if (base == "aten.copy" || fills) {
       ValueId src = aten_operand(node, fills ? "value" : "src");
       if (src < 0) return fail("copy_ of a number");

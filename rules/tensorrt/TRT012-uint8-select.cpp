@@ -54,6 +54,7 @@ std::vector<DetectResult> TRT012(const DetectContext& context) {
     ValueId bytes = none_id;  // what readers that want uint8 read
     if (graph.is_output(v)) {
       const ValueId moved = b.add_value(value.name + "_float", DType::f32, value.shape);
+      b.patch().new_values.back().dim_names = value.dim_names;
       NodeChange change;
       change.node = graph.producer(v);
       change.outputs.emplace_back(0, moved);
