@@ -66,7 +66,9 @@ class Round {
         for (const Rule* rule : explanations_.of(record.text)) predicted_.insert(rule);
     for (const LogEvidence& item : in_.evidence) {
       for (const Rule* rule : item.rules) logged_.insert(rule);
-      if (item.record->failure && !item.record->benign) messages_.push_back(item.record->message);
+      // Lines that a rule's signature hits count too: runtimes mark few of theirs as errors.
+      if ((item.record->failure || !item.rules.empty()) && !item.record->benign)
+        messages_.push_back(item.record->message);
     }
   }
 
@@ -165,7 +167,7 @@ class Round {
 
   Severity severity_of(const FoundSite& site, const Target* target, bool symptom) const {
     Severity severity = site.rule->severity;
-    if (site.result.likelihood != Likelihood::shown && !symptom) return Severity::note;
+    if (site.result.likelihood != Likelihood::shown && !symptom && !site.by_log) return Severity::note;
     if (!site.by_log && !site.by_prediction) {
       if (!target && !symptom) return Severity::note;  // no backend was named: nothing is known to fail
       if (!site.rule->symptom.empty() && !symptom && !site.rule->graph) return Severity::note;

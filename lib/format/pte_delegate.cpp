@@ -1,6 +1,9 @@
 #include "lib/format/pte_delegate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -17,55 +20,95 @@ T number(Bytes bytes, std::size_t at) {
   return value;
 }
 
-bool has_magic(Bytes blob, std::string_view magic) {
-  return blob.size() >= 8 && std::memcmp(blob.data() + 4, magic.data(), 4) == 0;
+bool has_magic(Bytes blob, std::size_t at, std::string_view magic) {
+  return blob.size() >= at + magic.size() && std::memcmp(blob.data() + at, magic.data(), magic.size()) == 0;
 }
 
-/// 4 zero bytes, "VH00", u16 header length, u32 offset and size of the flatbuffer, u32 offset of the
-/// constants ...
-void read_vulkan(Bytes blob, Node& node) {
-  if (!has_magic(blob, "VH00")) return;
-  const std::size_t offset = number<std::uint32_t>(blob, 10), size = number<std::uint32_t>(blob, 14);
-  if (offset > blob.size() || size > blob.size() - offset) return;
+std::string damage_of(const FlatDamage& damage, std::size_t base) {
+  return damage.seen ? fmt::format("byte {} of it: expected {}", base + damage.at, damage.expected)
+                     : std::string();
+}
+
+/// The flatbuffer behind a header of 4 zero bytes, a mark, u16 header length, u32 offset and u32 size; a blob
+/// without the mark is the flatbuffer alone. Empty, with `problem` set, when it is neither.
+struct Framed {
+  Bytes graph;
+  std::size_t at = 0;
+};
+Framed framed(Bytes blob, std::string_view mark, std::string_view identifier, std::string& problem) {
+  Framed out{blob, 0};
+  if (has_magic(blob, 4, mark)) {
+    const std::size_t offset = number<std::uint32_t>(blob, 10), size = number<std::uint32_t>(blob, 14);
+    if (offset > blob.size() || size > blob.size() - offset) {
+      problem = fmt::format("its graph is said to be {} bytes at {} of {}", size, offset, blob.size());
+      return {};
+    }
+    out = {blob.subspan(offset, size), offset};
+  }
+  if (has_magic(out.graph, 4, identifier)) return out;
+  problem = fmt::format("it does not begin as this backend's blobs do ('{}')", mark);
+  return {};
+}
+
+void read_vulkan(Bytes blob, Node& node, std::string& problem) {
+  const Framed graph = framed(blob, "VH00", "VK", problem);
+  if (!problem.empty()) return;
   constexpr std::uint8_t vk_tensor = 5;  // place in the union GraphTypes, NONE counted
-  const FlatVector values = FlatTable::root(blob.subspan(offset, size)).vector(2);
+  FlatDamage damage;
+  const FlatVector values = FlatTable::root(graph.graph, &damage).vector(2, 4);
   std::int64_t largest = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size() && !damage.seen; ++i) {
     const FlatTable value = values.table(i);
     if (value.number<std::uint8_t>(0) != vk_tensor) continue;
     const FlatTable tensor = value.table(1);
     if (tensor.number<std::int32_t>(2, 0) >= 0)
-      largest = std::max(largest, static_cast<std::int64_t>(tensor.vector(1).size()));
+      largest = std::max(largest, static_cast<std::int64_t>(tensor.vector(1, 4).size()));
   }
+  problem = damage_of(damage, graph.at);
   node.attrs.set("largest_constant_rank", largest);
 }
 
+/// XNNPACK's constants lie behind its graph, or under names in the program.
+void read_xnnpack(Bytes blob, Node&, std::string& problem) {
+  const Framed graph = framed(blob, "XH00", "XN", problem);
+  if (!problem.empty()) return;
+  FlatDamage damage;
+  FlatTable::root(graph.graph, &damage).vector(1, 4);
+  problem = damage_of(damage, graph.at);
+}
+
 /// 4 bytes of padding, "MLX0", u64 offset and size of the data; the flatbuffer begins at 24.
-void read_mlx(Bytes blob, Node& node) {
-  if (!has_magic(blob, "MLX0") || blob.size() < 24) return;
+void read_mlx(Bytes blob, Node& node, std::string& problem) {
+  constexpr std::size_t graph_at = 24;
+  if (!has_magic(blob, 4, "MLX0") || blob.size() < graph_at) {
+    problem = "it does not begin as this backend's blobs do ('MLX0')";
+    return;
+  }
   const auto end = number<std::uint64_t>(blob, 8);
-  const FlatTable graph =
-      FlatTable::root(blob.subspan(24, (end > 24 && end <= blob.size() ? end : blob.size()) - 24));
+  FlatDamage damage;
+  const FlatTable graph = FlatTable::root(
+      blob.subspan(graph_at, (end > graph_at && end <= blob.size() ? end : blob.size()) - graph_at), &damage);
   const auto constants = graph.number<std::uint32_t>(1);
   constexpr int chains_field = 7, named_slots_field = 13, slice_update_op = 51;
   std::set<std::uint32_t> named;
-  const FlatVector slots = graph.vector(named_slots_field);
-  for (std::size_t i = 0; i < slots.size(); ++i)
+  const FlatVector slots = graph.vector(named_slots_field, 4);
+  for (std::size_t i = 0; i < slots.size() && !damage.seen; ++i)
     if (const FlatTable slot = slots.table(i).table(1); slot.number<std::uint8_t>(1) == 0)
       named.insert(slot.number<std::uint32_t>(0));
-  std::int64_t unnamed = 0;
-  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(constants, 1u << 20); ++i) unnamed += !named.count(i);
-  node.attrs.set("unnamed_constants", unnamed);
+  const auto known = static_cast<std::uint32_t>(std::distance(named.begin(), named.lower_bound(constants)));
+  node.attrs.set("unnamed_constants", static_cast<std::int64_t>(constants) - known);
   bool updates = false;
-  const FlatVector chains = graph.vector(chains_field);
-  for (std::size_t c = 0; c < chains.size(); ++c) {
-    const FlatVector instructions = chains.table(c).vector(0);
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
+  std::size_t left = blob.size() / 4;  // instructions that a blob of this size can hold
+  const FlatVector chains = graph.vector(chains_field, 4);
+  for (std::size_t c = 0; c < chains.size() && left > 0 && !damage.seen; ++c) {
+    const FlatVector instructions = chains.table(c).vector(0, 4);
+    for (std::size_t i = 0; i < instructions.size() && left > 0 && !damage.seen; ++i, --left) {
       const FlatTable instruction = instructions.table(i);
       if (instruction.number<std::uint8_t>(0) == slice_update_op)
         updates = updates || instruction.table(1).number<std::uint32_t>(0) < constants;
     }
   }
+  problem = damage_of(damage, graph_at);
   node.attrs.set("updates_constant", updates);
 }
 
@@ -87,9 +130,20 @@ void read_openvino(Bytes blob, Node& node) {
 
 void read_delegate_blob(Bytes blob, Node& node) {
   node.attrs.set("blob_bytes", static_cast<std::int64_t>(blob.size()));
-  if (node.custom == "VulkanBackend") read_vulkan(blob, node);
-  if (node.custom == "MLXBackend") read_mlx(blob, node);
-  if (node.custom == "OpenvinoBackend") read_openvino(blob, node);
+  // Backends that keep everything under names in the program (AOTInductor's CUDA and Metal) have empty blobs.
+  constexpr std::string_view with_data[] = {"CoreMLBackend", "MLXBackend", "OpenvinoBackend", "VulkanBackend",
+                                            "XnnpackBackend"};
+  std::string problem;
+  if (blob.empty()) {
+    if (std::find(std::begin(with_data), std::end(with_data), node.custom) != std::end(with_data))
+      problem = "it is empty";
+  } else {
+    if (node.custom == "VulkanBackend") read_vulkan(blob, node, problem);
+    if (node.custom == "XnnpackBackend") read_xnnpack(blob, node, problem);
+    if (node.custom == "MLXBackend") read_mlx(blob, node, problem);
+    if (node.custom == "OpenvinoBackend") read_openvino(blob, node);
+  }
+  if (!problem.empty()) node.attrs.set("blob_damage", problem);
 }
 
 }  // namespace md

@@ -3,28 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "lib/format/document.h"
 #include "lib/format/pte_delegate.h"
-#include "lib/format/pte_flat.h"
+#include "lib/format/pte_program.h"
+#include "lib/graph/executorch_ops.h"
 
 namespace md {
 namespace {
-
-constexpr std::size_t header_at = 8, header_size = 24;
-constexpr std::size_t most_nodes = std::size_t{1} << 22;
-
-/// c10::ScalarType, the numbering of the runtime (not that of a .pt2).
-DType runtime_type(int number) {
-  constexpr std::pair<int, DType> types[] = {
-      {0, DType::u8},      {1, DType::i8},        {2, DType::i16},  {3, DType::i32},      {4, DType::i64},
-      {5, DType::f16},     {6, DType::f32},       {7, DType::f64},  {11, DType::boolean}, {15, DType::bf16},
-      {23, DType::f8e5m2}, {24, DType::f8e4m3fn}, {27, DType::u16}, {28, DType::u32},     {29, DType::u64}};
-  for (const auto& [known, type] : types)
-    if (known == number) return type;
-  return DType::unknown;
-}
 
 class PteDocument : public Document {
  public:
@@ -47,127 +34,55 @@ class PteDocument : public Document {
 
 class PteReader {
  public:
-  explicit PteReader(PteDocument& out)
-      : model_(out.model_), bytes_(out.file().bytes()), path_(out.file().path()) {}
+  PteReader(PteDocument& out, std::shared_ptr<const MappedFile> file)
+      : model_(out.model_), file_(std::move(file)) {}
 
   Status run() {
-    if (auto ok = read_header(); !ok) return ok;
-    const FlatTable program = FlatTable::root(program_);
-    if (!program)
-      return input_error(fmt::format(
-          "{}: offset 0: the root of the program points outside of it: the file is damaged", path_));
+    auto program = PteProgram::open(file_);
+    if (!program) return tl::make_unexpected(program.error());
+    program_ = std::move(*program);
     model_.format = Format::pte;
     model_.producer = "ExecuTorch";
-    if (auto ok = read_segments(program.vector(4)); !ok) return ok;
-    inline_data_ = program.vector(3);
-    const FlatVector plans = program.vector(1);
-    if (plans.size() == 0) return input_error(fmt::format("{}: the program holds no execution plan", path_));
+    if (program_->version() > newest_schema)
+      model_.metadata.emplace_back("schema", std::to_string(program_->version()));
+    const FlatVector plans = program_->root().vector(1, 4);
     for (std::size_t p = 0; p < plans.size(); ++p)
       if (auto ok = read_plan(plans.table(p)); !ok) return ok;
+    if (auto ok = program_->undamaged(); !ok) return ok;
+    if (plans.size() == 0) return program_->damaged("the program holds no execution plan");
     return {};
   }
 
  private:
-  template <class T>
-  T number(std::size_t at) const {
-    T value{};
-    if (at <= bytes_.size() && bytes_.size() - at >= sizeof(T))
-      std::memcpy(&value, bytes_.data() + at, sizeof(T));
-    return value;
-  }
-
-  Status read_header() {
-    if (bytes_.size() < header_at)
-      return input_error(
-          fmt::format("{}: {} bytes are too few for an ExecuTorch program", path_, bytes_.size()));
-    const std::string identifier(reinterpret_cast<const char*>(bytes_.data()) + 4, 4);
-    if (identifier != "ET12")
-      return input_error(
-          fmt::format("{}: offset 4: program identifier '{}', expected 'ET12'", path_, identifier));
-    program_ = bytes_;
-    if (bytes_.size() < header_at + header_size || std::memcmp(bytes_.data() + header_at, "eh00", 4) != 0)
-      return {};
-    const auto length = number<std::uint32_t>(12);
-    const auto size = number<std::uint64_t>(16), base = number<std::uint64_t>(24),
-               data = length >= 32 ? number<std::uint64_t>(32) : 0;
-    const std::uint64_t expected = base ? base + data : size;
-    if (size > bytes_.size() || base > bytes_.size() || data > bytes_.size() - base)
-      return input_error(fmt::format(
-          "{}: offset 16: the header expects a file of {} bytes, it has {}: the file is truncated", path_,
-          std::max(expected, size), bytes_.size()));
-    program_ = bytes_.first(size);
-    segments_at_ = base;
-    return {};
-  }
-
-  Status read_segments(FlatVector segments) {
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      const FlatTable s = segments.table(i);
-      const auto offset = s.number<std::uint64_t>(0), size = s.number<std::uint64_t>(1);
-      if (offset > bytes_.size() - segments_at_ || size > bytes_.size() - segments_at_ - offset)
-        return input_error(fmt::format("{}: segment {} of {} bytes at {} lies outside the file", path_, i,
-                                       size, segments_at_ + offset));
-      segments_.push_back(bytes_.subspan(segments_at_ + offset, size));
-    }
-    return {};
-  }
-
-  Value read_value(FlatTable entry, std::size_t i) const {
-    constexpr std::uint8_t int_type = 2, bool_type = 3, double_type = 4, tensor_type = 5, string_type = 6;
-    Value value;
-    value.name = fmt::format("v{}", i);
-    value.origin = static_cast<std::int32_t>(i);
-    const auto kind = entry.number<std::uint8_t>(0);
-    if (kind == int_type) value.dtype = DType::symint;
-    if (kind == bool_type) value.dtype = DType::symbool;
-    if (kind == double_type) value.dtype = DType::symfloat;
-    if (kind == string_type) value.dtype = DType::string;
-    if (kind != tensor_type) return value;
-    const FlatTable tensor = entry.table(1);
-    value.dtype = runtime_type(tensor.number<std::int8_t>(0));
-    const FlatVector sizes = tensor.vector(2);
-    for (std::size_t d = 0; d < std::min<std::size_t>(sizes.size(), 64); ++d)
-      value.shape.push_back(std::max(sizes.number<std::int32_t>(d), -1));
-    if (const FlatTable extra = tensor.table(9))
-      value.name = extra.text(1).empty() ? value.name : extra.text(1);
-    return value;
-  }
+  static constexpr std::uint32_t newest_schema = 0;
 
   Status read_plan(FlatTable plan) {
     Graph graph;
     graph.name = plan.text(0);
-    const FlatVector values = plan.vector(2), chains = plan.vector(5), operators = plan.vector(6),
-                     delegates = plan.vector(7);
-    for (std::size_t i = 0; i < std::min(values.size(), most_nodes); ++i)
-      graph.values.push_back(read_value(values.table(i), i));
-    for (const auto& [list, ids] :
-         {std::pair{plan.vector(3), &graph.inputs}, std::pair{plan.vector(4), &graph.outputs}})
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        const auto id = list.number<std::int32_t>(i);
-        if (id < 0 || static_cast<std::size_t>(id) >= graph.values.size())
-          return input_error(fmt::format("{}: plan {}: an input or output is value {}, but there are {}",
-                                         path_, graph.name, id, graph.values.size()));
-        ids->push_back(id);
-      }
-    std::set<std::string> kernels;
-    std::size_t kernel_calls = 0, delegate_calls = 0;
-    for (std::size_t c = 0; c < chains.size(); ++c) {
-      const FlatVector instructions = chains.table(c).vector(2);
-      for (std::size_t i = 0; i < instructions.size() && graph.nodes.size() < most_nodes; ++i) {
-        Node node;
-        if (auto ok = read_instruction(instructions.table(i), operators, delegates, graph, node); !ok)
-          return ok;
-        (node.op == "delegate" ? delegate_calls : kernel_calls) +=
-            node.op.find("::") != std::string::npos || node.op == "delegate";
-        if (node.op.find("::") != std::string::npos) kernels.insert(node.op);
-        node.origin = static_cast<NodeId>(graph.nodes.size());
-        graph.order.push_back(node.origin);
-        graph.nodes.push_back(std::move(node));
-      }
+    const FlatVector values = plan.vector(2, 4);
+    if (!program_->spend(values.size())) return too_large();
+    arenas_ = plan.vector(8, 8);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      graph.values.emplace_back();
+      if (auto ok = program_->read_value(values.table(i), i, arenas_, graph.values.back()); !ok)
+        return in_plan(graph, ok.error());
     }
-    model_.metadata.emplace_back("plan " + graph.name,
-                                 fmt::format("{} delegate calls, {} calls of portable kernels ({} different)",
-                                             delegate_calls, kernel_calls, kernels.size()));
+    orders_.clear();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (auto ok = check_list(graph, values, i); !ok) return ok;
+      orders_.push_back(PteProgram::order(values.table(i)));
+    }
+    for (const auto& [field, ids] : {std::pair{3, &graph.inputs}, std::pair{4, &graph.outputs}}) {
+      const FlatVector list = plan.vector(field, 4);
+      if (!program_->spend(list.size())) return too_large();
+      for (std::size_t i = 0; i < list.size(); ++i)
+        if (auto ok = add_id(graph, field == 3 ? "an input of the plan" : "an output of the plan",
+                             list.number<std::int32_t>(i), *ids);
+            !ok)
+          return ok;
+    }
+    if (auto ok = read_instructions(plan, graph); !ok) return ok;
+    describe(graph, plan);
     ModelSignature signature{graph.name, static_cast<int>(model_.graphs.size()), {}, {}};
     for (const ValueId v : graph.inputs) signature.inputs.emplace_back(graph.value(v).name, v);
     for (const ValueId v : graph.outputs) signature.outputs.emplace_back(graph.value(v).name, v);
@@ -177,76 +92,221 @@ class PteReader {
     return {};
   }
 
+  Status in_plan(const Graph& graph, const Error& error) const {
+    if (auto ok = program_->undamaged(); !ok) return ok;  // an earlier place, and the reason for this one
+    return program_->damaged(fmt::format("plan {}: {}", graph.name, error.message));
+  }
+  Status in_plan(const Graph& graph, const std::string& what) const {
+    return in_plan(graph, Error{Error::Kind::input, what});
+  }
+  Status too_large() const {
+    return program_->damaged("the plans describe more than a program of this size can hold");
+  }
+
+  Status add_id(const Graph& graph, std::string_view reader, std::int32_t id,
+                std::vector<ValueId>& ids) const {
+    if (id < 0 || static_cast<std::size_t>(id) >= graph.values.size())
+      return in_plan(graph, fmt::format("{} is value {}, but there are {}", reader, id, graph.values.size()));
+    ids.push_back(id);
+    return {};
+  }
+
+  /// Lists of values: every item exists, and none is a list (the runtime would follow it for ever).
+  Status check_list(const Graph& graph, const FlatVector& values, std::size_t i) {
+    const PteKind kind = pte_kind(values.table(i));
+    const bool tensors = kind == PteKind::tensor_list || kind == PteKind::optional_tensor_list;
+    if (!tensors && kind != PteKind::int_list) return {};
+    const FlatVector items = values.table(i).table(1).vector(0, tensors ? 4 : 8);
+    if (!program_->spend(items.size())) return too_large();
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      const std::int64_t id = tensors ? items.number<std::int32_t>(k) : items.number<std::int64_t>(k);
+      if (id == -1 && kind == PteKind::optional_tensor_list) continue;
+      if (id < 0 || static_cast<std::size_t>(id) >= values.size())
+        return in_plan(graph, fmt::format("item {} of the list in value {} is value {}, but there are {}", k,
+                                          i, id, values.size()));
+      const PteKind item = pte_kind(values.table(static_cast<std::size_t>(id)));
+      const bool fits = tensors ? item == PteKind::tensor ||
+                                      (item == PteKind::none && kind == PteKind::optional_tensor_list)
+                                : item == PteKind::integer;
+      if (!fits)
+        return in_plan(graph, fmt::format("item {} of the list in value {} is value {}, which is no {}", k, i,
+                                          id, tensors ? "tensor" : "integer"));
+    }
+    return {};
+  }
+
+  Status read_instructions(FlatTable plan, Graph& graph) {
+    const FlatVector chains = plan.vector(5, 4), operators = plan.vector(6, 4), delegates = plan.vector(7, 4);
+    std::map<std::size_t, Attributes> blobs;  // one delegate may be called often
+    for (std::size_t c = 0; c < chains.size(); ++c) {
+      const FlatVector instructions = chains.table(c).vector(2, 4);
+      if (!program_->spend(instructions.size())) return too_large();
+      for (std::size_t i = 0; i < instructions.size(); ++i) {
+        Node node;
+        if (auto ok = read_instruction(instructions.table(i), operators, delegates, instructions.size(),
+                                       graph, blobs, node);
+            !ok)
+          return ok;
+        node.origin = static_cast<NodeId>(graph.nodes.size());
+        graph.order.push_back(node.origin);
+        graph.nodes.push_back(std::move(node));
+      }
+    }
+    return {};
+  }
+
   /// Memory is planned and reused, and outputs are arguments like inputs: every argument is listed as read,
   /// none as written.
   Status read_instruction(FlatTable instruction, FlatVector operators, FlatVector delegates,
-                          const Graph& graph, Node& node) {
+                          std::size_t count, const Graph& graph, std::map<std::size_t, Attributes>& blobs,
+                          Node& node) {
     enum : std::uint8_t { kernel_call = 1, delegate_call, move_call, jump_call, free_call };
     const auto kind = instruction.number<std::uint8_t>(0);
     const FlatTable call = instruction.table(1);
-    const auto index = static_cast<std::size_t>(call.number<std::int32_t>(0));
-    if (kind == kernel_call) {
-      if (index >= operators.size())
-        return input_error(fmt::format("{}: plan {}: an instruction calls operator {}, but there are {}",
-                                       path_, graph.name, index, operators.size()));
-      const FlatTable op = operators.table(index);
-      node.op = op.text(0) + (op.text(1).empty() ? "" : "." + op.text(1));
-    } else if (kind == delegate_call) {
-      if (index >= delegates.size())
-        return input_error(fmt::format("{}: plan {}: an instruction calls delegate {}, but there are {}",
-                                       path_, graph.name, index, delegates.size()));
-      const FlatTable delegate = delegates.table(index);
-      node.op = "delegate", node.custom = delegate.text(0);
-      node.attrs.set("delegate_index", static_cast<std::int64_t>(index));
-      if (auto ok = read_blob(delegate.table(1), node); !ok) return ok;
-    } else {
-      node.op = kind == move_call   ? "move"
-                : kind == jump_call ? "jump_false"
-                : kind == free_call ? "free"
-                                    : "unknown";
-      return {};
+    const auto first = call.number<std::int32_t>(0),
+               second = call.number<std::int32_t>(1 * (kind == move_call || kind == jump_call));
+    const auto index = static_cast<std::size_t>(first);
+    const std::string what = fmt::format("instruction {}", graph.nodes.size());
+    switch (kind) {
+      case kernel_call: {
+        if (index >= operators.size())
+          return in_plan(
+              graph, fmt::format("{} calls operator {}, but there are {}", what, first, operators.size()));
+        const FlatTable op = operators.table(index);
+        const std::string overload = op.text(1);
+        node.op = op.text(0) + (overload.empty() ? "" : ".") + overload;
+        break;
+      }
+      case delegate_call: {
+        if (index >= delegates.size())
+          return in_plan(
+              graph, fmt::format("{} calls delegate {}, but there are {}", what, first, delegates.size()));
+        node.op = "delegate", node.custom = delegates.table(index).text(0);
+        const auto known = blobs.find(index);
+        if (known != blobs.end()) {
+          node.attrs = known->second;
+          break;
+        }
+        node.attrs.set("delegate_index", static_cast<std::int64_t>(index));
+        if (auto ok = read_blob(delegates.table(index).table(1), graph, node); !ok) return ok;
+        blobs.emplace(index, node.attrs);
+        break;
+      }
+      case move_call:
+      case jump_call:
+      case free_call: {
+        node.op = kind == move_call ? "move" : kind == jump_call ? "jump_false" : "free";
+        std::vector<ValueId> ids;
+        if (auto ok = add_id(graph, what, first, ids); !ok) return ok;
+        if (kind == move_call) return add_id(graph, what, second, ids);
+        if (kind == jump_call && (second < 0 || static_cast<std::size_t>(second) > count))
+          return in_plan(graph,
+                         fmt::format("{} jumps to instruction {}, but there are {}", what, second, count));
+        return {};
+      }
+      default:
+        return in_plan(graph, fmt::format("{} is of kind {}, expected 1 to 5", what, kind));
     }
-    const FlatVector args = call.vector(1);
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      const auto id = args.number<std::int32_t>(i);
-      if (id < 0 || static_cast<std::size_t>(id) >= graph.values.size())
-        return input_error(fmt::format("{}: plan {}: {} reads value {}, but there are {}", path_, graph.name,
-                                       node.op, id, graph.values.size()));
-      node.inputs.push_back(id);
-    }
+    const FlatVector args = call.vector(1, 4);
+    if (!program_->spend(args.size())) return too_large();
+    for (std::size_t i = 0; i < args.size(); ++i)
+      if (auto ok = add_id(graph, fmt::format("an argument of {} ({})", what, node.op),
+                           args.number<std::int32_t>(i), node.inputs);
+          !ok)
+        return ok;
+    if (kind == kernel_call) note_orders(node);
     return {};
   }
 
-  Status read_blob(FlatTable where, Node& node) {
+  /// "memory_format" of a kernel call with a tensor that is stored channels last: "channels last", or "mixed"
+  /// when not all are.
+  void note_orders(Node& node) const {
+    bool plain = false, other = false;
+    for (const ValueId id : node.inputs) {
+      const PteProgram::Order order = orders_[static_cast<std::size_t>(id)];
+      plain = plain || order == PteProgram::Order::plain, other = other || order == PteProgram::Order::other;
+    }
+    if (other) node.attrs.set("memory_format", std::string(plain ? "mixed" : "channels last"));
+  }
+
+  Status read_blob(FlatTable where, const Graph& graph, Node& node) {
     constexpr std::int8_t in_segment = 1;
     const std::size_t index = where.number<std::uint32_t>(1);
     if (where.number<std::int8_t>(0) == in_segment) {
-      if (index >= segments_.size())
-        return input_error(fmt::format("{}: the blob of {} is segment {}, but there are {}", path_,
-                                       node.custom, index, segments_.size()));
-      read_delegate_blob(segments_[index], node);
+      if (index >= program_->segments().size())
+        return in_plan(graph, fmt::format("the blob of {} is segment {}, but there are {}", node.custom,
+                                          index, program_->segments().size()));
+      read_delegate_blob(program_->segments()[index], node);
     } else {
-      if (index >= inline_data_.size())
-        return input_error(fmt::format("{}: the blob of {} is inline data {}, but there are {}", path_,
-                                       node.custom, index, inline_data_.size()));
-      read_delegate_blob(inline_data_.table(index).vector(0).bytes(), node);
+      const FlatVector inline_data = program_->root().vector(3, 4);
+      if (index >= inline_data.size())
+        return in_plan(graph, fmt::format("the blob of {} is inline data {}, but there are {}", node.custom,
+                                          index, inline_data.size()));
+      read_delegate_blob(inline_data.table(index).vector(0, 1).bytes(), node);
     }
     return {};
   }
 
+  /// What runs where, what nobody runs, and what the caller must pass: for `inspect`, and for rules that find
+  /// no value for it.
+  void describe(const Graph& graph, FlatTable plan) {
+    std::map<std::string, std::size_t> kernels, backends;
+    std::size_t kernel_calls = 0, delegate_calls = 0, bytes = 0;
+    for (const Node& node : graph.nodes) {
+      if (node.op == "delegate")
+        ++backends[node.custom], ++delegate_calls,
+            bytes += static_cast<std::size_t>(node.attrs.integer("blob_bytes"));
+      else if (node.op.find("::") != std::string::npos)
+        ++kernels[node.op], ++kernel_calls;
+    }
+    const auto listed = [](const std::map<std::string, std::size_t>& counts,
+                           bool (*wanted)(const std::string&)) {
+      std::string text;
+      for (const auto& [name, count] : counts)
+        if (wanted(name)) text += fmt::format("{}{} x{}", text.empty() ? "" : ", ", name, count);
+      return text;
+    };
+    const std::string prefix = "plan " + graph.name;
+    model_.metadata.emplace_back(
+        prefix, fmt::format("{} delegate calls, {} calls of portable kernels ({} different)", delegate_calls,
+                            kernel_calls, kernels.size()));
+    if (delegate_calls)
+      model_.metadata.emplace_back(
+          prefix + " delegated",
+          fmt::format("{}; blobs of {} bytes", listed(backends, [](const std::string&) { return true; }),
+                      bytes));
+    if (kernel_calls)
+      model_.metadata.emplace_back(prefix + " falls back",
+                                   listed(kernels, [](const std::string&) { return true; }));
+    if (const std::string missing =
+            listed(kernels, [](const std::string& op) { return !executorch_has_kernel(op); });
+        !missing.empty())
+      model_.metadata.emplace_back(prefix + " needs kernels that the runtime does not bring", missing);
+    std::uint64_t planned = 0;
+    for (std::size_t i = 1; i < arenas_.size(); ++i)
+      planned += static_cast<std::uint64_t>(std::max<std::int64_t>(arenas_.number<std::int64_t>(i), 0));
+    if (planned) model_.metadata.emplace_back(prefix + " memory", fmt::format("{} bytes planned", planned));
+    const FlatVector values = plan.vector(2, 4);
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      const auto id = static_cast<std::size_t>(graph.inputs[i]);
+      if (const std::string contract = program_->contract(values.table(id), graph.values[id]);
+          !contract.empty())
+        model_.metadata.emplace_back(fmt::format("{} input {}", prefix, i), contract);
+    }
+  }
+
   Model& model_;
-  Bytes bytes_, program_;
-  const std::string& path_;
-  std::uint64_t segments_at_ = 0;
-  std::vector<Bytes> segments_;
-  FlatVector inline_data_;
+  std::shared_ptr<const MappedFile> file_;
+  std::unique_ptr<PteProgram> program_;
+  std::vector<PteProgram::Order> orders_;  ///< by value of the plan
+  FlatVector arenas_;                      ///< sizes of the memory that the plan's values share
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Document>> open_pte(std::shared_ptr<const MappedFile> file) {
-  auto document = std::make_unique<PteDocument>(std::move(file));
-  if (auto ok = PteReader(*document).run(); !ok) return tl::make_unexpected(ok.error());
+  auto document = std::make_unique<PteDocument>(file);
+  if (auto ok = PteReader(*document, std::move(file)).run(); !ok) return tl::make_unexpected(ok.error());
   return std::unique_ptr<Document>(std::move(document));
 }
 
