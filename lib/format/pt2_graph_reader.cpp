@@ -2,13 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <unordered_map>
+
+#include "lib/format/pt2_metadata.h"
+#include "lib/graph/aten_schema.h"
+#include "lib/graph/aten_view.h"
 
 namespace md {
 namespace {
 
 constexpr int deepest_graph = 16;
+constexpr std::size_t highest_rank = 64;
+constexpr std::size_t most_arguments = 4096;  ///< of one node that are no tensors
 
 /// torch._export.serde.schema.ScalarType.
 constexpr std::array<std::pair<int, DType>, 20> scalar_types = {{
@@ -17,12 +25,6 @@ constexpr std::array<std::pair<int, DType>, 20> scalar_types = {{
     {11, DType::c128},   {12, DType::boolean}, {13, DType::bf16}, {28, DType::u16},    {29, DType::f8e4m3fn},
     {30, DType::f8e5m2}, {34, DType::u32},     {35, DType::u64},  {0, DType::unknown}, {0, DType::unknown},
 }};
-
-bool is_library(std::string_view file) {
-  return file.find("site-packages/") != std::string_view::npos ||
-         file.find("dist-packages/") != std::string_view::npos || file.starts_with("torch/") ||
-         file.starts_with("<eval_with_key>");
-}
 
 std::string memory_format_name(std::int64_t n) {
   constexpr std::array<std::string_view, 5> names = {"unknown", "contiguous_format", "channels_last",
@@ -45,12 +47,13 @@ class GraphReader {
     for (const auto* table : {"inputs", "outputs", "nodes"})
       if (json_.at(table).kind() != Json::Kind::array)
         return bad(json_, fmt::format("a list \"{}\" in the graph", table));
-    read_values();
-    if (auto ok = ports(json_.at("inputs"), at_.input_ports, graph_.inputs); !ok)
+    if (auto ok = read_values(); !ok) return tl::make_unexpected(ok.error());
+    defined_.assign(graph_.values.size(), 0);
+    if (auto ok = ports(json_.at("inputs"), at_.input_ports, graph_.inputs, true); !ok)
       return tl::make_unexpected(ok.error());
     for (Json node = json_.at("nodes").first(); node; node = node.next())
       if (auto ok = read_node(node); !ok) return tl::make_unexpected(ok.error());
-    if (auto ok = ports(json_.at("outputs"), at_.output_ports, graph_.outputs); !ok)
+    if (auto ok = ports(json_.at("outputs"), at_.output_ports, graph_.outputs, false); !ok)
       return tl::make_unexpected(ok.error());
     at_.inputs = json_.at("inputs").span(), at_.outputs = json_.at("outputs").span(),
     at_.nodes = json_.at("nodes").span();
@@ -60,7 +63,11 @@ class GraphReader {
   }
 
  private:
-  tl::unexpected<Error> bad(Json at, const std::string& expected) const {
+  /// On one line: names in a damaged file may hold anything.
+  tl::unexpected<Error> bad(Json at, std::string expected) const {
+    constexpr std::size_t longest = 300;
+    std::erase_if(expected, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+    if (expected.size() > longest) expected = expected.substr(0, longest) + "...";
     return input_error(
         fmt::format("{}: byte {} of the JSON text: expected {}", where_, at.span().begin, expected));
   }
@@ -77,24 +84,41 @@ class GraphReader {
     return id;
   }
 
-  void read_values() {
+  /// Sizes of one tensor: numbers that fit together, or symbols.
+  Status read_sizes(Json sizes, Value& value) {
+    value.shape.clear();
+    bool named = false;
+    std::vector<std::string> names;
+    for (Json size = sizes.first(); size; size = size.next()) {
+      const Json known = size.at("as_int"), symbol = size.at("as_expr").at("expr_str");
+      if (!symbol && (!known.is_integer() || known.integer() < 0))
+        return bad(size, fmt::format("a size of 0 or more for \"{}\", or a symbol", value.name));
+      if (value.shape.size() == highest_rank)
+        return bad(size, fmt::format("at most {} sizes for \"{}\"", highest_rank, value.name));
+      value.shape.push_back(known.is_integer() && known.integer() >= 0 ? known.integer() : dynamic_dim);
+      names.push_back(symbol ? pt2_symbol_text(symbol.text()) : std::string());
+      named = named || symbol;
+    }
+    const bool fixed = std::find(value.shape.begin(), value.shape.end(), dynamic_dim) == value.shape.end();
+    if (fixed && !element_count(value.shape))
+      return bad(sizes, fmt::format("sizes of \"{}\" that multiply to less than 2^62 elements", value.name));
+    if (named) value.dim_names = std::move(names);
+    return {};
+  }
+
+  Status read_values() {
     at_.tensor_meta = json_.at("tensor_values");
     at_.tensor_values = at_.tensor_meta.span();
     for (Json meta = at_.tensor_meta.first(); meta; meta = meta.next()) {
+      const std::size_t count = graph_.values.size();
       const ValueId id = add_value(meta.key(), dtype_of_pt2(meta.at("dtype").integer()));
+      if (graph_.values.size() == count)
+        return bad(meta,
+                   fmt::format("one entry of tensor_values for \"{}\", found a second one", meta.key()));
       Value& value = graph_.value(id);
       at_.value_entries[static_cast<std::size_t>(id)] = {meta.key_span().begin, meta.span().end};
       at_.value_meta[static_cast<std::size_t>(id)] = meta;
-      value.shape.clear();
-      bool named = false;
-      std::vector<std::string> names;
-      for (Json size = meta.at("sizes").first(); size; size = size.next()) {
-        const Json known = size.at("as_int"), symbol = size.at("as_expr").at("expr_str");
-        value.shape.push_back(known.is_integer() && known.integer() >= 0 ? known.integer() : dynamic_dim);
-        names.push_back(symbol ? pt2_symbol_text(symbol.text()) : std::string());
-        named = named || symbol;
-      }
-      if (named) value.dim_names = std::move(names);
+      if (auto ok = read_sizes(meta.at("sizes"), value); !ok) return ok;
     }
     for (const auto& [table, dtype] : {std::pair<const char*, DType>{"sym_int_values", DType::symint},
                                        {"sym_float_values", DType::symfloat},
@@ -105,6 +129,7 @@ class GraphReader {
         const Json expression = symbol.at("as_expr").at("expr_str");
         if (expression) graph_.value(id).dim_names = {pt2_symbol_text(expression.text())};
       }
+    return {};
   }
 
   Result<ValueId> known(Json name) const {
@@ -115,6 +140,29 @@ class GraphReader {
     return it->second;
   }
 
+  /// A value that an input of the graph or an earlier node gives.
+  Result<ValueId> defined(Json name) const {
+    const auto id = known(name);
+    if (id && !defined_[static_cast<std::size_t>(*id)])
+      return bad(
+          name,
+          fmt::format(
+              "a value that is there already, found \"{}\", which a later node makes, or none (a cycle?)",
+              name.text()));
+    return id;
+  }
+
+  /// A value that this place gives, for the first time.
+  Result<ValueId> define(Json name) {
+    const auto id = known(name);
+    if (!id) return id;
+    char& mark = defined_[static_cast<std::size_t>(*id)];
+    if (mark)
+      return bad(name, fmt::format("a value of its own, found \"{}\", which is made earlier", name.text()));
+    mark = 1;
+    return id;
+  }
+
   /// The name object inside an argument: {"as_tensor": {"name": ..}} and {"as_sym_int": {"as_name": ..}};
   /// absent for literals.
   static Json name_of(Json argument) {
@@ -123,12 +171,12 @@ class GraphReader {
     return inner.at("as_name");
   }
 
-  Status ports(Json list, std::vector<Pt2Port>& ports, std::vector<ValueId>& ids) {
+  Status ports(Json list, std::vector<Pt2Port>& ports, std::vector<ValueId>& ids, bool inputs) {
     for (Json argument = list.first(); argument; argument = argument.next()) {
       const Json name = name_of(argument);
       Pt2Port port{argument.span(), name.span(), none_id};
       if (name) {
-        const auto id = known(name);
+        const auto id = inputs ? define(name) : defined(name);
         if (!id) return tl::make_unexpected(id.error());
         port.value = *id;
         ids.push_back(*id);
@@ -142,6 +190,11 @@ class GraphReader {
     Node node;
     Pt2NodeLayout at;
     at.whole = json.span(), at.metadata = json.at("metadata").span(), at.inputs = json.at("inputs");
+    if (!layout_.dialect_seen && at.inputs.count()) {
+      layout_.dialect = {bool(at.inputs.first().at("kind")), bool(json.at("name")),
+                         bool(json.at("is_hop_single_tensor_return"))};
+      layout_.dialect_seen = true;
+    }
     node.op = json.at("target").text();
     if (node.op.empty()) return bad(json, "a node with a \"target\"");
     if (node.op.starts_with("torch.ops.")) node.op.erase(0, 10);
@@ -153,19 +206,32 @@ class GraphReader {
       if (name.empty()) name = fmt::format("{}", position);
       if (auto ok = read_argument(name, input.at("arg"), node, at); !ok) return ok;
     }
+    if (const std::string_view absent = missing_operand(node); !absent.empty())
+      return bad(json, fmt::format("an argument \"{}\" of {}", absent, node.op));
     for (Json output = json.at("outputs").first(); output; output = output.next())
       if (auto ok = read_output(output, node, at); !ok) return ok;
-    read_metadata(json.at("metadata"), node);
+    read_pt2_metadata(json.at("metadata"), node);
     graph_.order.push_back(static_cast<NodeId>(graph_.nodes.size()));
     graph_.nodes.push_back(std::move(node));
     at_.nodes_at.push_back(std::move(at));
     return {};
   }
 
+  /// A tensor that the operator's schema asks for and the node does not have.
+  static std::string_view missing_operand(const Node& node) {
+    const AtenSchema* schema = aten_schema(node.op);
+    if (!schema) return {};
+    for (const AtenArgument& argument : schema->arguments)
+      if (argument.kind == AtenKind::tensor && !node.attrs.find(argument.name) &&
+          aten_operand(node, argument.name) == none_id)
+        return argument.name;
+    return {};
+  }
+
   Status operand(const std::string& name, Json value_name, JsonSpan absent, Node& node, Pt2NodeLayout& at) {
     ValueId id = none_id;
     if (value_name) {
-      const auto found = known(value_name);
+      const auto found = defined(value_name);
       if (!found) return tl::make_unexpected(found.error());
       id = *found;
     }
@@ -193,8 +259,24 @@ class GraphReader {
     if (kind == "as_tensors" || kind == "as_optional_tensors" || kind == "as_nested_tensors" ||
         kind == "as_sym_ints" || kind == "as_sym_bools" || kind == "as_sym_floats")
       return read_list(name, kind, argument, inner, node, at);
+    if (at.attrs.size() == most_arguments)
+      return bad(argument, fmt::format("at most {} arguments of a node", most_arguments));
+    if (const std::string_view wanted = misfit(kind, inner); !wanted.empty())
+      return bad(inner, fmt::format("{} for argument \"{}\"", wanted, name));
     at.attrs.emplace_back(name, argument.span());
     node.attrs.set(name, literal(kind, inner));
+    return {};
+  }
+
+  /// What a number should have been, "" when it is that.
+  static std::string_view misfit(const std::string& kind, Json inner) {
+    const auto whole = [](Json item) { return item.is_integer() || item.kind() == Json::Kind::boolean; };
+    if (kind == "as_int" && !whole(inner)) return "an integer of 64 bits";
+    if (kind == "as_float" && !inner.number()) return "a number";
+    for (Json item = inner.first(); item; item = item.next()) {
+      if (kind == "as_ints" && !whole(item)) return "integers of 64 bits";
+      if (kind == "as_floats" && !item.number()) return "numbers";
+    }
     return {};
   }
 
@@ -272,7 +354,7 @@ class GraphReader {
     const Json inner = output.first();
     const auto add = [&](Json name) -> Status {
       if (!name) return {};
-      const auto id = known(name);
+      const auto id = define(name);
       if (!id) return tl::make_unexpected(id.error());
       node.outputs.push_back(*id);
       at.output_names.push_back(name.span());
@@ -287,37 +369,6 @@ class GraphReader {
     return {};
   }
 
-  /// Frames of the stack trace, the user's own, innermost first; the module path of the last nn_module_stack
-  /// entry.
-  static void read_metadata(Json metadata, Node& node) {
-    const std::string trace = metadata.at("stack_trace").text();
-    for (std::size_t at = trace.find("File \""); at != std::string::npos;
-         at = trace.find("File \"", at + 6)) {
-      const std::size_t quote = trace.find('"', at + 6), line = trace.find(", line ", at),
-                        in = trace.find(", in ", at);
-      if (quote == std::string::npos || line != quote + 1 || in == std::string::npos) continue;
-      SourceLocation where;
-      where.file = trace.substr(at + 6, quote - at - 6);
-      where.line = std::atoi(trace.c_str() + line + 7);
-      where.function = trace.substr(in + 5, trace.find('\n', in) - in - 5);
-      if (!is_library(where.file)) node.source.insert(node.source.begin(), std::move(where));
-    }
-    const std::string stack = metadata.at("nn_module_stack").text();
-    const std::size_t last = stack.rfind(';');
-    const std::string entry = stack.substr(last == std::string::npos ? 0 : last + 1);
-    const std::size_t comma = entry.find(',');
-    if (comma != std::string::npos) {
-      const std::string path = entry.substr(comma + 1, entry.find(',', comma + 1) - comma - 1);
-      const bool made_by_torch = path.starts_with("_empty_nn_module_stack");
-      node.layer = made_by_torch ? "" : path.empty() ? "self" : "self." + path;
-      const std::size_t type = entry.rfind(',');
-      if (type != comma) node.attrs.set("#module", entry.substr(type + 1));
-    }
-    if (const Json source_fn = metadata.at("source_fn_stack"))
-      node.attrs.set("#source_fn_stack", source_fn.text());
-    if (const Json torch_fn = metadata.at("torch_fn")) node.attrs.set("#torch_fn", torch_fn.text());
-  }
-
   Json json_;
   const std::string& where_;
   Model& model_;
@@ -325,6 +376,7 @@ class GraphReader {
   int depth_;
   Graph graph_;
   Pt2GraphLayout at_;
+  std::vector<char> defined_;  ///< by ValueId: an input or an earlier node gives it
   std::unordered_map<std::string, ValueId> ids_;
 };
 

@@ -8,6 +8,8 @@
 
 namespace md {
 namespace {
+constexpr std::size_t most_values = std::size_t{1}
+                                    << 25;  ///< a program of 300 000 nodes; more would take gigabytes
 constexpr int deepest = 256;  ///< torch's own files nest below 30, and below 12 more for each inner graph
 
 void append_utf8(std::string& out, std::uint32_t code) {
@@ -112,6 +114,7 @@ class JsonParser {
     blanks();
     if (depth > deepest) return error(fmt::format("at most {} levels of nesting", deepest));
     if (at_ >= text_.size()) return error("a value, found the end");
+    if (out_.entries_.size() >= most_values) return error(fmt::format("at most {} values", most_values));
     const std::size_t index = out_.entries_.size();
     out_.entries_.emplace_back();
     out_.entries_[index].key = key;
@@ -165,14 +168,26 @@ class JsonParser {
                                    {"Infinity", Json::Kind::number},
                                    {"-Infinity", Json::Kind::number}})
       if (text_.substr(at_, word.size()) == word) return at_ += word.size(), kind = as, true;
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::string_view("+-.eE").find(text_[at_]) != std::string_view::npos ||
-                                  (text_[at_] >= '0' && text_[at_] <= '9')))
-      ++at_;
-    double number = 0;
-    const auto [end, problem] = std::from_chars(text_.data() + begin, text_.data() + at_, number);
-    return at_ > begin && end == text_.data() + at_ &&
-           (problem == std::errc{} || problem == std::errc::result_out_of_range);
+    return digits_of_number();
+  }
+
+  /// -12.5e+3, and nothing that JSON forbids (+1, 01, .5, 1.).
+  bool digits_of_number() {
+    const auto digits = [&] {
+      const std::size_t begin = at_;
+      while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
+      return at_ - begin;
+    };
+    const auto skip = [&](std::string_view any) {
+      return at_ < text_.size() && any.find(text_[at_]) != std::string_view::npos ? (++at_, true) : false;
+    };
+    skip("-");
+    const std::size_t first = at_, whole = digits();
+    if (whole == 0 || (whole > 1 && text_[first] == '0')) return false;
+    if (skip(".") && digits() == 0) return false;
+    if (!skip("eE")) return true;
+    skip("+-");
+    return digits() > 0;
   }
 
   JsonText& out_;
@@ -214,12 +229,13 @@ std::string Json::key() const {
 
 Json Json::at(std::string_view key) const {
   if (kind() != Kind::object) return {};
+  Json found;
   for (Json child = first(); child; child = child.next()) {
     const JsonSpan s = child.key_span();
     const std::string_view inner = text_->text_.substr(s.begin + 1, s.size() - 2);
-    if (inner == key || (inner.find('\\') != std::string_view::npos && child.key() == key)) return child;
+    if (inner == key || (inner.find('\\') != std::string_view::npos && child.key() == key)) found = child;
   }
-  return {};
+  return found;
 }
 
 std::string Json::text() const {

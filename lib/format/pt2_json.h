@@ -28,7 +28,7 @@ class Json {
   explicit operator bool() const { return kind() != Kind::absent; }
   Kind kind() const;
   JsonSpan span() const;                ///< with the quotes or brackets
-  Json at(std::string_view key) const;  ///< first member of that name; linear
+  Json at(std::string_view key) const;  ///< the last member of that name, as Python reads it; linear
   std::uint32_t count() const;
   /// First element or member value, and the one after this one; absent at the end.
   Json first() const;

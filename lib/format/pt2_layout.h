@@ -8,6 +8,7 @@
 
 #include "lib/format/document.h"
 #include "lib/format/pt2_json.h"
+#include "lib/format/pt2_render.h"
 #include "lib/format/pt2_zip.h"
 
 namespace md {
@@ -64,8 +65,11 @@ struct Pt2Config {
 };
 
 struct Pt2Layout {
-  std::string root;    ///< "model/" or "" in the older format
-  bool older = false;  ///< serialized_exported_program.json
+  std::string root;      ///< "model/" or "" in the older format
+  bool older = false;    ///< serialized_exported_program.json
+  bool pickled = false;  ///< weights or constants are kept in torch.save files
+  Pt2Dialect dialect;    ///< as the first node with arguments has it
+  bool dialect_seen = false;
   const ZipMember* program = nullptr;
   std::shared_ptr<const void> program_owner;
   std::unique_ptr<JsonText> json;

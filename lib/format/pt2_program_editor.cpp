@@ -149,7 +149,8 @@ Status Pt2ProgramEditor::edit_node(std::size_t index, NodeId id) {
     if (span != at.attrs.end())
       splices_.replace(span->second, text);
     else
-      added += (at.inputs.count() || !added.empty() ? ", " : "") + render_argument(key, text, true);
+      added += (at.inputs.count() || !added.empty() ? ", " : "") +
+               render_argument(key, text, true, layout_.dialect);
   }
   if (!added.empty()) splices_.insert(at.inputs.span().end - 1, added);
   return {};
@@ -186,7 +187,8 @@ Status Pt2ProgramEditor::edit_nodes(std::size_t index) {
       parts.push_back(splices_.text_of(layout_.graphs[index].nodes_at[static_cast<std::size_t>(id)].whole));
     else
       parts.push_back(render_node(
-          after, node, [&](ValueId v) { return name_of(index, v); }, metadata_for(index, node)));
+          after, node, [&](ValueId v) { return name_of(index, v); }, metadata_for(index, node),
+          layout_.dialect));
   }
   splices_.replace_elements(layout_.graphs[index].nodes, parts);
   return {};

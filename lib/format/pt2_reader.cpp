@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lib/format/pt2_graph_reader.h"
 #include "lib/format/pt2_state.h"
@@ -10,11 +12,14 @@
 namespace md {
 namespace {
 
-constexpr std::uint64_t largest_json = std::uint64_t{1} << 30;
+constexpr std::uint64_t largest_json = std::uint64_t{1} << 28;
+/// A program's text deflates to a twentieth or so; what claims far less is a bomb.
+constexpr std::uint64_t free_unpacked_json = std::uint64_t{1} << 26, most_text_ratio = 64;
 /// Members are checked against their CRC as long as that is quick; a gigabyte of weights is not read for a
 /// diagnosis.
 constexpr std::uint64_t crc_budget = std::uint64_t{32} << 20;
-constexpr std::uint64_t largest_unpacked = std::uint64_t{1} << 28;
+/// Weights that had to be inflated or made row-major live in memory: each, and together.
+constexpr std::uint64_t largest_unpacked = std::uint64_t{1} << 28, all_unpacked = std::uint64_t{1} << 29;
 
 const std::pair<const char*, Pt2PortKind> input_kinds[] = {{"parameter", Pt2PortKind::parameter},
                                                            {"buffer", Pt2PortKind::buffer},
@@ -102,11 +107,12 @@ class Pt2Reader {
     if (layout_.older) {
       if (auto ok = read_older_state(); !ok) return ok;
     } else {
-      for (const auto& [name, config] :
-           {std::pair<const char*, Pt2Config*>{"data/weights/model_weights_config.json", &layout_.weights},
-            {"data/constants/model_constants_config.json", &layout_.constants}})
-        if (auto ok = read_config(layout_.root + name, *config); !ok) return ok;
+      for (const auto& [folder, config] : {std::pair<const char*, Pt2Config*>{"weights", &layout_.weights},
+                                           {"constants", &layout_.constants}})
+        if (auto ok = read_config(fmt::format("{}data/{}/", layout_.root, folder), folder, *config); !ok)
+          return ok;
     }
+    if (auto ok = check_complete(); !ok) return ok;
     if (auto ok = check_sums(); !ok) return ok;
     finish();
     for (Graph& graph : model_.graphs) {
@@ -146,7 +152,9 @@ class Pt2Reader {
   }
 
   Result<std::unique_ptr<JsonText>> parse(const ZipMember& member, std::shared_ptr<const void>& owner) {
-    const auto content = zip().content(member, largest_json, owner);
+    const std::uint64_t plausible = std::max(free_unpacked_json, most_text_ratio * member.compressed);
+    const auto content =
+        zip().content(member, member.method == 0 ? largest_json : std::min(largest_json, plausible), owner);
     if (!content) return tl::make_unexpected(content.error());
     auto json = JsonText::parse({reinterpret_cast<const char*>(content->data()), content->size()},
                                 path_ + ": " + member.name);
@@ -188,25 +196,41 @@ class Pt2Reader {
     return {};
   }
 
-  /// The placeholder that a parameter, buffer or constant name fills; none_id when nothing in the program
-  /// names it.
-  ValueId placeholder(const std::string& fqn) {
+  /// The placeholders that a parameter, buffer or constant name fills (several, when modules share it).
+  const std::vector<ValueId>& placeholders(const std::string& fqn) {
     if (targets_.empty())
-      for (std::size_t i = 0; i < layout_.input_specs.size(); ++i)
-        if (layout_.input_specs[i].kind != Pt2PortKind::user)
-          targets_.emplace(layout_.input_specs[i].target, layout_.graphs.front().input_ports[i].value);
+      for (std::size_t i = 0; i < layout_.input_specs.size(); ++i) {
+        const ValueId id = layout_.graphs.front().input_ports[i].value;
+        if (layout_.input_specs[i].kind != Pt2PortKind::user && id != none_id)
+          targets_[layout_.input_specs[i].target].push_back(id);
+      }
+    static const std::vector<ValueId> none;
     const auto it = targets_.find(fqn);
-    return it == targets_.end() ? none_id : it->second;
+    return it == targets_.end() ? none : it->second;
+  }
+  ValueId placeholder(const std::string& fqn) {
+    const auto& ids = placeholders(fqn);
+    return ids.empty() ? none_id : ids.front();
   }
 
-  Status read_config(const std::string& name, Pt2Config& config) {
+  Status read_config(const std::string& folder, const std::string& kind, Pt2Config& config) {
+    const std::string name = fmt::format("{}model_{}_config.json", folder, kind);
     config.member = zip().find(name);
-    if (!config.member) return {};
+    if (!config.member) {
+      const std::string pickle = folder + "model.pt";  // the first archives of torch 2.8
+      if (zip().find(pickle)) return read_state(pickle);
+      return input_error(
+          fmt::format("{}: expected a member {}, which says where the {} are; save the program again with "
+                      "torch.export.save",
+                      path_, name, kind));
+    }
     auto json = parse(*config.member, config.owner);
     if (!json) return tl::make_unexpected(json.error());
     config.json = std::move(*json);
-    const std::string folder = name.substr(0, name.rfind('/') + 1);
     const Json entries = config.json->root().at("config");
+    if (entries.kind() != Json::Kind::object)
+      return input_error(fmt::format(
+          "{}: {}: byte 0 of the JSON text: expected an object with a member \"config\"", path_, name));
     config.object = entries.span();
     for (Json entry = entries.first(); entry; entry = entry.next()) {
       const Json meta = entry.at("tensor_meta");
@@ -221,9 +245,34 @@ class Pt2Reader {
                                        name, payload.fqn, payload.member));
       if (!entry.at("use_pickle").boolean() && payload.value != none_id)
         if (auto ok = fill(payload, meta, *member); !ok) return ok;
+      filled_.insert(payload.fqn);
       config.payloads.push_back(std::move(payload));
     }
     return {};
+  }
+
+  /// Every parameter, buffer and constant of the signature has bytes somewhere.
+  Status check_complete() const {
+    for (const Pt2Spec& spec : layout_.input_specs) {
+      const bool stored = spec.kind == Pt2PortKind::parameter || spec.kind == Pt2PortKind::buffer ||
+                          spec.kind == Pt2PortKind::constant;
+      if (stored && !filled_.count(spec.target))
+        return input_error(
+            fmt::format("{}: {}: byte {} of the JSON text: \"{}\" is not among the weights or constants of "
+                        "the archive; save the program again",
+                        path_, layout_.program->name, spec.whole.begin, spec.target));
+    }
+    return {};
+  }
+
+  /// Counts bytes that live in memory instead of in the mapped file.
+  Status unpack(std::uint64_t bytes) {
+    unpacked_ += bytes;
+    if (unpacked_ <= all_unpacked) return {};
+    return fail(Error::Kind::unsupported,
+                fmt::format("{}: the weights unpack to more than {} bytes (deflated, or stored in another "
+                            "order than row-major); save the program again with torch.export.save",
+                            path_, all_unpacked));
   }
 
   Status fill(const Pt2Payload& payload, Json meta, const ZipMember& member) {
@@ -238,39 +287,58 @@ class Pt2Reader {
     if (member.method == 0) {
       bytes = zip().stored_bytes(member);
     } else {
+      if (auto ok = unpack(member.size); !ok) return ok;
       const auto content = zip().content(member, largest_unpacked, owner);
       if (!content) return tl::make_unexpected(content.error());
       bytes = *content;
     }
     auto constant = contiguous_constant(bytes, std::move(owner), tensor);
-    Value& value = model_.graphs.front().value(payload.value);
-    if (!constant || tensor.dtype != value.dtype || tensor.sizes != value.shape)
-      return input_error(
-          fmt::format("{}: offset {}: member {} holds {} bytes, which are not the {} {} that the program "
-                      "expects for \"{}\"",
-                      path_, member.payload_offset, member.name, bytes.size(), md::name(value.dtype),
-                      shape_text(value.shape), payload.fqn));
-    value.constant = std::move(*constant);
+    if (constant && !within(constant->bytes, bytes))
+      if (auto ok = unpack(constant->bytes.size()); !ok) return ok;
+    for (const ValueId id : placeholders(payload.fqn)) {
+      Value& value = model_.graphs.front().value(id);
+      if (!constant || tensor.dtype != value.dtype || tensor.sizes != value.shape)
+        return input_error(
+            fmt::format("{}: offset {}: member {} holds {} bytes, which are not the {} {} that the program "
+                        "expects for \"{}\"",
+                        path_, member.payload_offset, member.name, bytes.size(), md::name(value.dtype),
+                        shape_text(value.shape), payload.fqn));
+      value.constant = *constant;
+    }
     return {};
+  }
+
+  static bool within(Bytes part, Bytes whole) {
+    return part.data() >= whole.data() && part.data() <= whole.data() + whole.size();
   }
 
   Status read_older_state() {
     for (const char* name : {"serialized_state_dict.pt", "serialized_constants.pt",
-                             "serialized_state_dict.json", "serialized_constants.json"}) {
-      const ZipMember* member = zip().find(name);
-      if (!member || member->size == 0) continue;
-      const auto state = read_torch_state(zip(), *member, largest_unpacked);
-      if (!state) return tl::make_unexpected(state.error());
-      for (const Pt2StateTensor& tensor : *state) {
-        const ValueId id = placeholder(tensor.fqn);
-        if (id == none_id) continue;
+                             "serialized_state_dict.json", "serialized_constants.json"})
+      if (auto ok = read_state(name); !ok) return ok;
+    return {};
+  }
+
+  Status read_state(const std::string& name) {
+    layout_.pickled = true;
+    const ZipMember* member = zip().find(name);
+    if (!member || member->size == 0) return {};
+    const auto state = read_torch_state(zip(), *member, largest_unpacked);
+    if (!state) return tl::make_unexpected(state.error());
+    for (const std::string& fqn : state->others) filled_.insert(fqn);
+    for (const Pt2StateTensor& tensor : state->tensors) {
+      filled_.insert(tensor.fqn);
+      if (placeholders(tensor.fqn).empty()) continue;
+      auto constant = contiguous_constant(tensor.storage, tensor.owner, tensor.view);
+      if (constant && !within(constant->bytes, tensor.storage))
+        if (auto ok = unpack(constant->bytes.size()); !ok) return ok;
+      for (const ValueId id : placeholders(tensor.fqn)) {
         Value& value = model_.graphs.front().value(id);
-        auto constant = contiguous_constant(tensor.storage, tensor.owner, tensor.view);
         if (!constant || tensor.view.dtype != value.dtype || tensor.view.sizes != value.shape)
           return input_error(
               fmt::format("{}: {}: the tensor \"{}\" is not the {} {} that the program expects", path_, name,
                           tensor.fqn, md::name(value.dtype), shape_text(value.shape)));
-        value.constant = std::move(*constant);
+        value.constant = *constant;
       }
     }
     return {};
@@ -328,7 +396,9 @@ class Pt2Reader {
   Pt2Layout& layout_;
   Model& model_;
   const std::string& path_;
-  std::unordered_map<std::string, ValueId> targets_;
+  std::unordered_map<std::string, std::vector<ValueId>> targets_;
+  std::unordered_set<std::string> filled_;  ///< names that the weights or constants hold
+  std::uint64_t unpacked_ = 0;
 };
 
 Result<std::unique_ptr<Document>> Pt2Document::open(std::shared_ptr<const MappedFile> file) {

@@ -76,8 +76,10 @@ std::string render_symbol_list(std::string_view name, const std::vector<std::str
 
 }  // namespace
 
-std::string render_argument(std::string_view name, const std::string& value, bool keyword) {
-  return fmt::format("{{\"name\": {}, \"arg\": {}, \"kind\": {}}}", json_quote(name), value, keyword ? 2 : 1);
+std::string render_argument(std::string_view name, const std::string& value, bool keyword,
+                            const Pt2Dialect& dialect) {
+  const std::string kind = dialect.kinds ? fmt::format(", \"kind\": {}", keyword ? 2 : 1) : "";
+  return fmt::format("{{\"name\": {}, \"arg\": {}{}}}", json_quote(name), value, kind);
 }
 
 std::string render_value(const Value& value, const std::string& name) {
@@ -138,12 +140,12 @@ std::string render_literal(std::string_view name, const AttrValue& value, const 
 }
 
 std::string render_node(const Graph& graph, const Node& node, const ValueNames& names,
-                        const std::string& metadata) {
+                        const std::string& metadata, const Pt2Dialect& dialect) {
   std::vector<std::string> arguments;
   const AtenSchema* schema = aten_schema(node.op);
   bool gap = false;  // behind an argument that keeps its default, the rest is given by name
   const auto add = [&](std::string_view name, const std::string& value, bool keyword) {
-    arguments.push_back(render_argument(name, value, keyword || gap));
+    arguments.push_back(render_argument(name, value, keyword || gap, dialect));
   };
   if (schema) {
     std::size_t position = 0;  // for nodes without operand names
@@ -193,11 +195,11 @@ std::string render_node(const Graph& graph, const Node& node, const ValueNames& 
       node.op.starts_with("_operator.") || node.op.starts_with("torch.") || node.op.starts_with("math.");
   std::string name = node.outputs.empty() ? node.op.substr(node.op.rfind('.') + 1) : names(node.outputs[0]);
   if (node.outputs.size() > 1) name += "_tuple";
-  return fmt::format(
-      "{{\"target\": {}, \"inputs\": {}, \"outputs\": [{}], \"metadata\": {}, "
-      "\"is_hop_single_tensor_return\": null, \"name\": {}}}",
-      json_quote((bare ? "" : "torch.ops.") + node.op),
-      joined(arguments, [](const std::string& s) { return s; }), outputs, metadata, json_quote(name));
+  return fmt::format("{{\"target\": {}, \"inputs\": {}, \"outputs\": [{}], \"metadata\": {}{}{}}}",
+                     json_quote((bare ? "" : "torch.ops.") + node.op),
+                     joined(arguments, [](const std::string& s) { return s; }), outputs, metadata,
+                     dialect.hop_mark ? ", \"is_hop_single_tensor_return\": null" : "",
+                     dialect.names ? ", \"name\": " + json_quote(name) : "");
 }
 
 }  // namespace md

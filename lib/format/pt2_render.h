@@ -8,6 +8,13 @@
 
 namespace md {
 
+/// What the JSON of a program's nodes holds; torch 2.7 and before refuse keys that they do not know.
+struct Pt2Dialect {
+  bool kinds = true;     ///< "kind" of an argument: positional or by name
+  bool names = true;     ///< "name" of a node
+  bool hop_mark = true;  ///< "is_hop_single_tensor_return" of a node
+};
+
 using ValueNames = std::function<std::string(ValueId)>;
 /// The JSON of one dimension: {"as_int": 3}, or the file's own expression of a symbol.
 using SizeText = std::function<std::string(const Value&, std::size_t dim)>;
@@ -21,8 +28,9 @@ std::string render_literal(std::string_view name, const AttrValue& value, const 
                            const Node& node, const ValueNames& names);
 /// The node object. `metadata`: its metadata object.
 std::string render_node(const Graph& graph, const Node& node, const ValueNames& names,
-                        const std::string& metadata);
+                        const std::string& metadata, const Pt2Dialect& dialect);
 /// {"name": .., "arg": .., "kind": 1 or 2}
-std::string render_argument(std::string_view name, const std::string& value, bool keyword);
+std::string render_argument(std::string_view name, const std::string& value, bool keyword,
+                            const Pt2Dialect& dialect);
 
 }  // namespace md

@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <deque>
 #include <map>
 #include <variant>
 
 namespace md {
 namespace {
 
-constexpr std::size_t most_items = std::size_t{1} << 22;  ///< stack and memo entries of a pickle
+constexpr std::size_t most_items = std::size_t{1} << 22;  ///< values that one pickle may make
+constexpr std::size_t longest_name = 4096, highest_rank = 64;
 
 struct Item;
-using Items = std::vector<std::shared_ptr<Item>>;
+using Items = std::vector<Item*>;  // owned by the machine: a list may hold itself
 /// A value on the pickle machine's stack. `list` also serves tuples; `dict` keeps its order as key, value,
 /// key, value.
 struct Item {
@@ -22,7 +24,7 @@ struct Item {
   Items items;
   Pt2Strides view;
 };
-using Ref = std::shared_ptr<Item>;
+using Ref = Item*;
 
 DType storage_type(std::string_view global) {
   const std::pair<std::string_view, DType> names[] = {
@@ -45,7 +47,8 @@ class PickleMachine {
     while (at_ < bytes_.size()) {
       const std::uint8_t op = bytes_[at_++];
       if (op == '.') return stack_.empty() ? error("a value before STOP") : Result<Ref>(stack_.back());
-      if (stack_.size() > most_items || memo_.size() > most_items) return error("fewer values");
+      if (items_.size() > most_items || stack_.size() > most_items || memo_.size() > most_items)
+        return error(fmt::format("at most {} values", most_items));
       if (!step(op))
         return error(fmt::format("a pickle operation of torch.save with its operands, found 0x{:02x}", op));
     }
@@ -57,10 +60,10 @@ class PickleMachine {
     return input_error(fmt::format("{}: byte {} of the pickle: expected {}", where_, at_, expected));
   }
 
-  static Ref make(Item::Kind kind) {
-    auto item = std::make_shared<Item>();
-    item->kind = kind;
-    return item;
+  Ref make(Item::Kind kind) {
+    items_.emplace_back();
+    items_.back().kind = kind;
+    return &items_.back();
   }
   bool take(std::size_t n, Bytes& out) {
     if (bytes_.size() - at_ < n) return false;
@@ -94,7 +97,7 @@ class PickleMachine {
   bool push_integer(std::int64_t n) {
     Ref item = make(Item::Kind::integer);
     item->number = n;
-    stack_.push_back(std::move(item));
+    stack_.push_back(item);
     return true;
   }
   bool push_text(std::size_t n, Item::Kind kind = Item::Kind::text) {
@@ -102,7 +105,7 @@ class PickleMachine {
     if (!take(n, b)) return false;
     Ref item = make(kind);
     item->text.assign(reinterpret_cast<const char*>(b.data()), b.size());
-    stack_.push_back(std::move(item));
+    stack_.push_back(item);
     return true;
   }
   bool push_tuple(std::size_t n) {
@@ -110,7 +113,7 @@ class PickleMachine {
     Ref item = make(Item::Kind::list);
     item->items.assign(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end());
     stack_.resize(stack_.size() - n);
-    stack_.push_back(std::move(item));
+    stack_.push_back(item);
     return true;
   }
 
@@ -119,7 +122,7 @@ class PickleMachine {
     std::uint16_t u16 = 0;
     std::uint32_t u32 = 0;
     std::int32_t i32 = 0;
-    Ref a, b;
+    Ref a = nullptr, b = nullptr;
     Items items;
     switch (op) {
       case 0x80:
@@ -206,7 +209,7 @@ class PickleMachine {
     std::string module, name;
     if (!line(module) || !line(name)) return false;
     item->text = module + "." + name;
-    stack_.push_back(std::move(item));
+    stack_.push_back(item);
     return true;
   }
   bool remember(std::uint32_t key) { return stack_.empty() ? false : (memo_[key] = stack_.back(), true); }
@@ -225,9 +228,9 @@ class PickleMachine {
   /// ('storage', torch.FloatStorage, '0', 'cpu', 16)
   bool persistent(const Ref& id) {
     Ref item = make(Item::Kind::storage);
-    if (id->items.size() >= 3)
-      item->view.dtype = storage_type(id->items[1]->text), item->text = id->items[2]->text;
-    stack_.push_back(std::move(item));
+    if (id->items.size() < 3 || id->items[2]->text.size() > longest_name) return false;
+    item->view.dtype = storage_type(id->items[1]->text), item->text = id->items[2]->text;
+    stack_.push_back(item);
     return true;
   }
   bool reduce(const Item& callable, const Item& arguments) {
@@ -237,63 +240,78 @@ class PickleMachine {
     if (callable.text.ends_with("_rebuild_parameter") && !args.empty()) result = args[0];
     if (callable.text.ends_with("_rebuild_tensor_v2") && args.size() >= 4 &&
         args[0]->kind == Item::Kind::storage) {
+      if (args[2]->items.size() > highest_rank || args[3]->items.size() > highest_rank) return false;
       result->kind = Item::Kind::tensor, result->text = args[0]->text;
       result->view.dtype = args[0]->view.dtype, result->view.offset = args[1]->number;
       for (const Ref& size : args[2]->items) result->view.sizes.push_back(size->number);
       for (const Ref& stride : args[3]->items) result->view.strides.push_back(stride->number);
     }
-    stack_.push_back(std::move(result));
+    stack_.push_back(result);
     return true;
   }
 
   Bytes bytes_;
   std::string where_;
   std::size_t at_ = 0;
+  std::deque<Item> items_;
   Items stack_;
   std::map<std::uint32_t, Ref> memo_;
 };
 
 }  // namespace
 
-Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, const ZipMember& member,
-                                                     std::uint64_t limit) {
-  std::shared_ptr<const MappedFile> file = outer.shared_file();
-  std::uint64_t offset = member.payload_offset, length = member.size;
-  if (member.method != 0) {
-    std::shared_ptr<const void> owner;
-    const auto content = outer.content(member, limit, owner);
-    if (!content) return tl::make_unexpected(content.error());
-    file = MappedFile::from_bytes(outer.file().path() + ": " + member.name,
-                                  std::string(content->begin(), content->end()));
-    offset = 0, length = file->bytes().size();
-  }
-  const auto zip = ZipArchive::open_at(file, offset, length);
-  if (!zip) return tl::make_unexpected(zip.error());
+namespace {
+
+Result<Pt2State> read_inner(const ZipArchive& zip, const std::shared_ptr<const MappedFile>& file,
+                            std::uint64_t limit, const std::string& where) {
   const ZipMember* pickle = nullptr;
   std::map<std::string, const ZipMember*, std::less<>> storages;
-  for (const ZipMember& m : zip->members()) {
+  for (const ZipMember& m : zip.members()) {
     if (m.name.ends_with("/data.pkl")) pickle = &m;
     const std::size_t data = m.name.find("/data/");
     if (data != std::string::npos) storages.emplace(m.name.substr(data + 6), &m);
   }
-  if (!pickle)
-    return input_error(
-        fmt::format("{}: {}: expected a torch.save file with a data.pkl", outer.file().path(), member.name));
+  if (!pickle) return input_error(fmt::format("{}: expected a torch.save file with a data.pkl", where));
   std::shared_ptr<const void> owner;
-  const auto content = zip->content(*pickle, limit, owner);
+  const auto content = zip.content(*pickle, limit, owner);
   if (!content) return tl::make_unexpected(content.error());
-  const auto top = PickleMachine(*content, outer.file().path() + ": " + member.name).run();
+  PickleMachine machine(*content, where);
+  const auto top = machine.run();
   if (!top) return tl::make_unexpected(top.error());
-  std::vector<Pt2StateTensor> tensors;
+  Pt2State state;
   const Items& entries = (*top)->items;
   for (std::size_t i = 0; i + 1 < entries.size(); i += 2) {
     const Item& value = *entries[i + 1];
+    if (entries[i]->text.size() > longest_name)
+      return input_error(fmt::format("{}: expected names of at most {} bytes", where, longest_name));
     const auto storage = storages.find(value.text);
-    if (value.kind != Item::Kind::tensor || storage == storages.end() || storage->second->method != 0)
-      continue;
-    tensors.push_back({entries[i]->text, zip->stored_bytes(*storage->second), file, value.view});
+    if (value.kind != Item::Kind::tensor || (storage != storages.end() && storage->second->method != 0))
+      state.others.push_back(entries[i]->text);
+    else if (storage == storages.end())
+      return input_error(fmt::format("{}: the tensor \"{}\" is kept in data/{}, which the file does not hold",
+                                     where, entries[i]->text, value.text));
+    else
+      state.tensors.push_back({entries[i]->text, zip.stored_bytes(*storage->second), file, value.view});
   }
-  return tensors;
+  return state;
+}
+
+}  // namespace
+
+Result<Pt2State> read_torch_state(const ZipArchive& outer, const ZipMember& member, std::uint64_t limit) {
+  std::shared_ptr<const MappedFile> file = outer.shared_file();
+  std::uint64_t offset = member.payload_offset, length = member.size;
+  const std::string where = outer.file().path() + ": " + member.name;
+  if (member.method != 0) {
+    std::shared_ptr<const void> owner;
+    const auto content = outer.content(member, limit, owner);
+    if (!content) return tl::make_unexpected(content.error());
+    file = MappedFile::from_bytes(where, std::string(content->begin(), content->end()));
+    offset = 0, length = file->bytes().size();
+  }
+  const auto zip = ZipArchive::open_at(file, offset, length, where);
+  if (!zip) return tl::make_unexpected(zip.error());
+  return read_inner(*zip, file, limit, where);
 }
 
 }  // namespace md

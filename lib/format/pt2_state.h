@@ -29,9 +29,13 @@ struct Pt2StateTensor {
 std::optional<Constant> contiguous_constant(Bytes bytes, std::shared_ptr<const void> owner,
                                             const Pt2Strides& tensor);
 
-/// Tensors of a torch.save member. What the machine does not know (tensor subclasses, scripts) is left out.
-/// Errors: damage. Members above `limit` bytes that are deflated are refused.
-Result<std::vector<Pt2StateTensor>> read_torch_state(const ZipArchive& outer, const ZipMember& member,
-                                                     std::uint64_t limit);
+struct Pt2State {
+  std::vector<Pt2StateTensor> tensors;
+  std::vector<std::string> others;  ///< names of what the machine does not know (tensor subclasses, scripts)
+};
+
+/// The dictionary of a torch.save member. Errors: damage. Members above `limit` bytes that are deflated are
+/// refused.
+Result<Pt2State> read_torch_state(const ZipArchive& outer, const ZipMember& member, std::uint64_t limit);
 
 }  // namespace md

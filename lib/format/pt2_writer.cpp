@@ -176,11 +176,11 @@ Status Pt2Document::write(const Model& edited, ByteSink& sink) const {
   };
   Pt2ProgramEditor program(model_, edited, layout_, shared_kind);
   if (auto ok = program.run(); !ok) return ok;
-  if (layout_.older && (!program.changed_constants().empty()))
+  if (layout_.pickled && !program.changed_constants().empty())
     return fail(Error::Kind::unsupported,
-                fmt::format("{}: this archive of torch 2.7 or older keeps its weights in one torch.save "
-                            "file, and the fix needs new ones; load it with torch.export.load, save it again "
-                            "with torch 2.8 or newer, and run the fix on that",
+                fmt::format("{}: this archive of an older torch keeps its weights in one torch.save file, "
+                            "and the fix needs new ones; load it with torch.export.load, save it again with "
+                            "torch 2.8 or newer, and run the fix on that",
                             file_->path()));
   if (!layout_.older)
     if (auto ok = payloads.run(program); !ok) return ok;

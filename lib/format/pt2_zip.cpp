@@ -85,34 +85,72 @@ void read_zip64_extra(Bytes extra, ZipMember& m) {
   }
 }
 
+/// A name as it can be shown on one line.
+std::string shown(const std::string& name) {
+  constexpr std::size_t most = 80;
+  std::string out;
+  for (const char c : name.substr(0, most))
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f
+               ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c))
+               : std::string(1, c);
+  return name.size() > most ? out + "..." : out;
+}
+
+/// What is wrong with a member's name, or "".
+std::string_view name_fault(std::string_view name) {
+  if (name.empty()) return "is empty";
+  if (name.front() == '/' || name.find(":\\") != std::string_view::npos) return "is absolute";
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find_first_of("/\\", at), name.size());
+    if (name.substr(at, end - at) == "..") return "leaves the archive's folder";
+    at = end + 1;
+  }
+  if (name.find('\0') != std::string_view::npos) return "holds a zero byte";
+  return {};
+}
+
 Status locate_payload(Bytes bytes, const std::string& path, ZipMember& m) {
   if (m.header_offset > bytes.size() || bytes.size() - m.header_offset < local_size ||
       number<std::uint32_t>(bytes, m.header_offset) != local_signature)
-    return input_error(
-        fmt::format("{}: offset {}: no local zip header for member {}", path, m.header_offset, m.name));
-  const std::uint64_t names = static_cast<std::uint64_t>(number<std::uint16_t>(bytes, m.header_offset + 26)) +
-                              number<std::uint16_t>(bytes, m.header_offset + 28);
-  m.payload_offset = m.header_offset + local_size + names;
+    return input_error(fmt::format("{}: offset {}: no local zip header for member {}", path, m.header_offset,
+                                   shown(m.name)));
+  const std::uint64_t name = number<std::uint16_t>(bytes, m.header_offset + 26),
+                      extra = number<std::uint16_t>(bytes, m.header_offset + 28);
+  m.payload_offset = m.header_offset + local_size + name + extra;
   if (m.payload_offset > bytes.size() || m.compressed > bytes.size() - m.payload_offset)
     return input_error(
         fmt::format("{}: offset {}: member {} is said to hold {} bytes, but the file ends at {}", path,
-                    m.payload_offset, m.name, m.compressed, bytes.size()));
+                    m.payload_offset, shown(m.name), m.compressed, bytes.size()));
+  const bool same = name == m.name.size() &&
+                    std::memcmp(bytes.data() + m.header_offset + local_size, m.name.data(), name) == 0;
+  if (!same || number<std::uint16_t>(bytes, m.header_offset + 8) != m.method)
+    return input_error(
+        fmt::format("{}: offset {}: the header of member {} has another name or method than the zip "
+                    "directory; the archive is damaged: save it again",
+                    path, m.header_offset, shown(m.name)));
   return {};
 }
 
 Status check_member(const std::string& path, const ZipMember& m) {
+  if (const auto fault = name_fault(m.name); !fault.empty())
+    return input_error(fmt::format(
+        "{}: offset {}: the name of zip member \"{}\" {}; torch.export.save writes no such archive", path,
+        m.record_offset, shown(m.name), fault));
   if (m.flags & 1)
-    return fail(Error::Kind::unsupported, fmt::format("{}: member {} is encrypted", path, m.name));
+    return fail(
+        Error::Kind::unsupported,
+        fmt::format("{}: member {} is encrypted; unpack it with its password and zip it again without", path,
+                    shown(m.name)));
   if (m.method != 0 && m.method != 8)
     return fail(Error::Kind::unsupported,
                 fmt::format("{}: member {} uses zip method {}; expected stored (0) or deflated (8)", path,
-                            m.name, m.method));
+                            shown(m.name), m.method));
   if (m.method == 0 && m.compressed != m.size)
-    return input_error(fmt::format("{}: member {} is stored, but its sizes differ ({} and {})", path, m.name,
-                                   m.compressed, m.size));
+    return input_error(fmt::format("{}: member {} is stored, but its sizes differ ({} and {})", path,
+                                   shown(m.name), m.compressed, m.size));
   if (m.method == 8 && m.size > largest_deflate_ratio * m.compressed + 64)
-    return input_error(
-        fmt::format("{}: member {}: {} bytes cannot inflate to {}", path, m.name, m.compressed, m.size));
+    return input_error(fmt::format("{}: member {}: {} bytes cannot inflate to {}", path, shown(m.name),
+                                   m.compressed, m.size));
   return {};
 }
 
@@ -128,7 +166,7 @@ Status check_overlap(const std::string& path, const std::vector<ZipMember>& memb
     if (end > next)
       return input_error(fmt::format(
           "{}: offset {}: zip member {} overlaps what follows it; the archive is damaged or a zip bomb", path,
-          sorted[i]->header_offset, sorted[i]->name));
+          sorted[i]->header_offset, shown(sorted[i]->name)));
   }
   return {};
 }
@@ -167,15 +205,17 @@ bool ZipArchive::looks_like(Bytes bytes) {
 
 Result<ZipArchive> ZipArchive::open(std::shared_ptr<const MappedFile> file) {
   const std::uint64_t size = file->bytes().size();
-  return open_at(std::move(file), 0, size);
+  std::string where = file->path();
+  return open_at(std::move(file), 0, size, std::move(where));
 }
 
 Result<ZipArchive> ZipArchive::open_at(std::shared_ptr<const MappedFile> file, std::uint64_t offset,
-                                       std::uint64_t length) {
+                                       std::uint64_t length, std::string where) {
   ZipArchive archive;
   archive.base_ = offset, archive.length_ = length;
   const Bytes bytes = file->bytes().subspan(offset, length);
-  const std::string& path = file->path();
+  archive.where_ = std::move(where);
+  const std::string& path = archive.where_;
   const auto directory = find_directory(bytes, path);
   if (!directory) return tl::make_unexpected(directory.error());
   archive.directory_offset_ = directory->offset;
@@ -202,10 +242,19 @@ Result<ZipArchive> ZipArchive::open_at(std::shared_ptr<const MappedFile> file, s
     read_zip64_extra(bytes.subspan(at + record_size + name, extra), m);
     if (auto ok = check_member(path, m); !ok) return tl::make_unexpected(ok.error());
     if (auto ok = locate_payload(bytes, path, m); !ok) return tl::make_unexpected(ok.error());
-    archive.by_name_.emplace(m.name, archive.members_.size());
+    if (!archive.by_name_.emplace(m.name, archive.members_.size()).second)
+      return input_error(
+          fmt::format("{}: offset {}: two zip members are named {}; readers would disagree about which one "
+                      "counts: save the archive again",
+                      path, at, shown(m.name)));
     archive.members_.push_back(std::move(m));
     at += record_size + name + extra + comment;
   }
+  if (at != end)
+    return input_error(
+        fmt::format("{}: offset {}: the zip directory goes on behind its {} entries: the archive is damaged, "
+                    "save it again",
+                    path, at, directory->entries));
   if (auto ok = check_overlap(path, archive.members_, directory->offset); !ok)
     return tl::make_unexpected(ok.error());
   archive.file_ = std::move(file);
@@ -227,7 +276,7 @@ Status ZipArchive::check_crc(const ZipMember& m, Bytes content) const {
   return input_error(
       fmt::format("{}: offset {}: member {} has CRC {:08x}, the zip directory says {:08x}: the file is "
                   "damaged; copy or save it again",
-                  file_->path(), m.payload_offset, m.name, sum, m.crc));
+                  where_, m.payload_offset, shown(m.name), sum, m.crc));
 }
 
 Result<Bytes> ZipArchive::content(const ZipMember& m, std::uint64_t limit,
@@ -235,33 +284,40 @@ Result<Bytes> ZipArchive::content(const ZipMember& m, std::uint64_t limit,
   if (m.size > limit)
     return fail(Error::Kind::unsupported,
                 fmt::format("{}: member {} unpacks to {} bytes; more than {} are not read (zip bomb?)",
-                            file_->path(), m.name, m.size, limit));
-  if (m.method == 0) {
-    owner = file_;
-    const Bytes bytes = stored_bytes(m);
-    if (auto ok = check_crc(m, bytes); !ok) return tl::make_unexpected(ok.error());
-    return bytes;
-  }
+                            where_, shown(m.name), m.size, limit));
+  if (m.method != 0) return inflate(m, owner);
+  owner = file_;
+  const Bytes bytes = stored_bytes(m);
+  if (auto ok = check_crc(m, bytes); !ok) return tl::make_unexpected(ok.error());
+  return bytes;
+}
+
+Result<Bytes> ZipArchive::inflate(const ZipMember& m, std::shared_ptr<const void>& owner) const {
   const auto broken = [&] {
     return input_error(
-        fmt::format("{}: offset {}: member {} does not inflate to {} bytes: the file is damaged",
-                    file_->path(), m.payload_offset, m.name, m.size));
+        fmt::format("{}: offset {}: member {} does not inflate to {} bytes: the file is damaged", where_,
+                    m.payload_offset, shown(m.name), m.size));
   };
-  zip_error_t error;
-  zip_error_init(&error);
-  zip_source_t* source = zip_source_buffer_create(file_->bytes().data() + base_, length_, 0, &error);
-  zip_t* zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : nullptr;
-  if (!zip) {
-    if (source) zip_source_free(source);
-    return broken();
+  if (!inflater_) {
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t* source = zip_source_buffer_create(file_->bytes().data() + base_, length_, 0, &error);
+    zip_t* zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : nullptr;
+    if (!zip) {
+      if (source) zip_source_free(source);
+      zip_error_fini(&error);
+      return broken();
+    }
+    inflater_ = std::shared_ptr<void>(zip, [](void* opened) { zip_discard(static_cast<zip_t*>(opened)); });
   }
   const auto buffer = std::make_shared<std::vector<std::uint8_t>>(m.size);
-  const auto index = static_cast<zip_uint64_t>(&m - members_.data());
-  zip_file_t* opened = zip_fopen_index(zip, index, 0);
+  zip_file_t* opened = zip_fopen_index(static_cast<zip_t*>(inflater_.get()),
+                                       static_cast<zip_uint64_t>(&m - members_.data()), 0);
   const zip_int64_t got = opened ? zip_fread(opened, buffer->data(), m.size) : -1;
+  std::uint8_t more = 0;
+  const bool longer = opened && got >= 0 && zip_fread(opened, &more, 1) > 0;
   const bool closed = opened && zip_fclose(opened) == 0;
-  zip_discard(zip);
-  if (!closed || got < 0 || static_cast<std::uint64_t>(got) != m.size) return broken();
+  if (!closed || longer || got < 0 || static_cast<std::uint64_t>(got) != m.size) return broken();
   if (auto ok = check_crc(m, *buffer); !ok) return tl::make_unexpected(ok.error());
   owner = buffer;
   return Bytes(*buffer);

@@ -33,11 +33,13 @@ class ZipArchive {
   /// True when the bytes start as a zip archive does.
   static bool looks_like(Bytes bytes);
   /// Reads the directory. Errors: truncation, encryption, unknown methods, ranges that leave the file or
-  /// overlap.
+  /// overlap, names that occur twice or leave the archive's folder, a directory that says something else than
+  /// the members' own headers.
   static Result<ZipArchive> open(std::shared_ptr<const MappedFile> file);
-  /// The same for an archive that is stored inside another file at [offset, offset + length).
+  /// The same for an archive that is stored inside another file at [offset, offset + length); errors call it
+  /// `where`.
   static Result<ZipArchive> open_at(std::shared_ptr<const MappedFile> file, std::uint64_t offset,
-                                    std::uint64_t length);
+                                    std::uint64_t length, std::string where);
 
   const std::vector<ZipMember>& members() const { return members_; }  ///< in the order of the directory
   const ZipMember* find(std::string_view name) const;
@@ -47,16 +49,22 @@ class ZipArchive {
 
   /// The raw bytes of a stored member. Precondition: method 0.
   Bytes stored_bytes(const ZipMember& member) const;
-  /// The content, inflated when needed, with its CRC checked. `limit`: the largest size worth unpacking.
+  /// The content, inflated when needed, with its CRC checked. `limit`: the largest size worth unpacking. Not
+  /// for several threads at once.
   Result<Bytes> content(const ZipMember& member, std::uint64_t limit,
                         std::shared_ptr<const void>& owner) const;
   Status check_crc(const ZipMember& member, Bytes content) const;
 
  private:
+  Result<Bytes> inflate(const ZipMember& member, std::shared_ptr<const void>& owner) const;
+
   std::shared_ptr<const MappedFile> file_;
+  std::string where_;  ///< what errors call the archive
   std::uint64_t base_ = 0, length_ = 0, directory_offset_ = 0;
   std::vector<ZipMember> members_;
   std::unordered_map<std::string, std::size_t> by_name_;
+  mutable std::shared_ptr<void>
+      inflater_;  ///< libzip's view of the archive, opened for the first deflated member
 };
 
 }  // namespace md

@@ -251,6 +251,7 @@ class PairRewriter {
   }
 
   bool product(const Node& node) {
+    if (node.inputs.size() < 2) return false;
     const RealPair a = parts(node.inputs[0]), c = parts(node.inputs[1]);
     if (a.re == none_id || c.re == none_id || b_.rank(a.re) < 2 || b_.rank(c.re) < 2) return false;
     const auto dot = [&](ValueId x, ValueId y) { return b_.matmul(x, y); };
