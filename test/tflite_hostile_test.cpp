@@ -174,3 +174,23 @@ TEST_CASE("more operators than any model has are refused before they are read", 
   const std::string bytes(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize());
   REQUIRE(error_of(bytes) == "x.tflite: has 1048577 operators, this program takes up to 1048576");
 }
+
+TEST_CASE("subgraphs that call each other in a circle are refused", "[tflite]") {
+  const auto calling = [](const std::vector<int>& callee_of) {
+    flatbuffers::FlatBufferBuilder b;
+    std::vector<flatbuffers::Offset<tflite::SubGraph>> graphs;
+    for (const int callee : callee_of) {
+      std::vector<flatbuffers::Offset<tflite::Operator>> operators;
+      if (callee >= 0)
+        operators.push_back(tflite::CreateOperator(b, 0, 0, 0, tflite::BuiltinOptions::CallOnceOptions,
+                                                   tflite::CreateCallOnceOptions(b, callee).Union()));
+      graphs.push_back(tflite::CreateSubGraph(b, 0, 0, 0, b.CreateVector(operators)));
+    }
+    const auto code = tflite::CreateOperatorCode(b, 127, 0, 1, tflite::BuiltinOperator::CALL_ONCE);
+    b.Finish(tflite::CreateModel(b, 3, b.CreateVector(std::vector{code}), b.CreateVector(graphs)), "TFL3");
+    return std::string(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize());
+  };
+  REQUIRE(survives(calling({1, 2, -1})));
+  REQUIRE(error_of(calling({0})).find("call each other in a circle") != std::string::npos);
+  REQUIRE(error_of(calling({1, 2, 1})).find("call each other in a circle") != std::string::npos);
+}

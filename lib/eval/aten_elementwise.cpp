@@ -210,6 +210,11 @@ Status cast(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
   const Tensor& x = call.in(0);
+  if (const AttrValue* asked = call.attrs().find("dtype"))
+    if (const auto* type = std::get_if<EnumValue>(asked);
+        type && dtype_from_name(type->name) && dtype_from_name(type->name) != call.out_value().dtype)
+      return call.bad(
+          fmt::format("asks for {} and is said to give {}", type->name, name(call.out_value().dtype)));
   if (x.dtype == call.out_value().dtype) {
     call.outputs[0] = x;
     return {};

@@ -14,17 +14,20 @@ namespace md {
 namespace {
 
 constexpr int max_depth = 64;  // of graphs that call graphs; deeper nesting only comes from damaged files
+constexpr std::int64_t max_calls = std::int64_t{1}
+                                   << 22;  // of graphs in one run: loops of a million rounds, and no more
 
 /// Evaluates nodes in order and forgets each tensor after its last reader.
 class Run {
  public:
   Run(const Model& model, int graph_index, const EvaluateOptions& options, VariableStore& variables,
-      int depth)
+      int depth, std::int64_t& calls)
       : model_(model),
         graph_(model.graphs[static_cast<std::size_t>(graph_index)]),
         options_(options),
         variables_(variables),
-        depth_(depth) {}
+        depth_(depth),
+        calls_(calls) {}
 
   Result<TensorMap> go(std::span<const NodeId> nodes, TensorMap known, std::span<const ValueId> wanted) {
     tensors_ = std::move(known);
@@ -133,6 +136,7 @@ class Run {
   const EvaluateOptions& options_;
   VariableStore& variables_;
   int depth_;
+  std::int64_t& calls_;  ///< of graphs so far, in the whole run
   TensorMap tensors_;
   std::unordered_map<ValueId, int> readers_;
   std::int64_t live_ = 0;
@@ -140,9 +144,13 @@ class Run {
 };
 
 Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::span<const Tensor> inputs,
-                                      const EvaluateOptions& options, VariableStore& variables, int depth) {
+                                      const EvaluateOptions& options, VariableStore& variables, int depth,
+                                      std::int64_t& calls) {
   if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
     return input_error(fmt::format("the model has no graph {}", graph_index));
+  if (++calls > max_calls)
+    return fail(Error::Kind::unsupported,
+                fmt::format("graphs call each other more than {} times", max_calls));
   if (depth > max_depth) return fail(Error::Kind::unsupported, "graphs call each other more than 64 deep");
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   if (inputs.size() != graph.inputs.size())
@@ -150,7 +158,7 @@ Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::
                                    graph.inputs.size(), inputs.size()));
   TensorMap known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known[graph.inputs[i]] = inputs[i];
-  Run run(model, graph_index, options, variables, depth);
+  Run run(model, graph_index, options, variables, depth, calls);
   auto tensors = run.go(graph.order, std::move(known), graph.outputs);
   if (!tensors) return tl::make_unexpected(tensors.error());
   std::vector<Tensor> outputs;
@@ -165,7 +173,7 @@ Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
   KernelCall call{model_, graph_, node, id, options_, std::move(operands), {}, false, 0, {}, &variables_};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [this](int graph_index, std::vector<Tensor> inputs) {
-    return run_graph(model_, graph_index, inputs, options_, variables_, depth_ + 1);
+    return run_graph(model_, graph_index, inputs, options_, variables_, depth_ + 1, calls_);
   };
   return finish_node(*entry, call);
 }
@@ -175,7 +183,8 @@ Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
 Result<std::vector<Tensor>> evaluate(const Model& model, int graph_index, std::span<const Tensor> inputs,
                                      const EvaluateOptions& options) {
   VariableStore variables;
-  return run_graph(model, graph_index, inputs, options, variables, 0);
+  std::int64_t calls = 0;
+  return run_graph(model, graph_index, inputs, options, variables, 0, calls);
 }
 
 Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes,
@@ -184,7 +193,8 @@ Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<
   if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
     return input_error(fmt::format("the model has no graph {}", graph_index));
   VariableStore variables;
-  Run run(model, graph_index, options, variables, 0);
+  std::int64_t calls = 0;
+  Run run(model, graph_index, options, variables, 0, calls);
   return run.go(nodes, std::move(known), wanted);
 }
 

@@ -63,6 +63,21 @@ Site bounded(const Model& before, const Model& after, int graph_index, const Nod
     if (a.outputs[i] != b.outputs[i] || made_inside(a, old_nodes, a.outputs[i]) ||
         made_inside(b, new_nodes, b.outputs[i]))
       outputs.insert({a.outputs[i], b.outputs[i]});
+  // What a buffer holds afterwards counts as well. A program that wrote into its buffer in place had no node
+  // for it: there the buffer itself is looked at.
+  for (const NodeId id : b.order) {
+    const Node& node = b.node(id);
+    if (node.op != "buffer_mutation" || node.inputs.size() != 2) continue;
+    ValueId was = node.inputs[0];
+    for (const NodeId old : a.order)
+      if (a.node(old).op == node.op && a.node(old).inputs.size() == 2 && a.node(old).inputs[0] == was) {
+        was = a.node(old).inputs[1];
+        break;
+      }
+    const ValueId now = node.inputs[1];
+    if (new_nodes.count(id) || made_inside(a, old_nodes, was) || made_inside(b, new_nodes, now))
+      outputs.insert({was, now});
+  }
   site.outputs.assign(outputs.begin(), outputs.end());
 
   std::set<ValueId> reads;

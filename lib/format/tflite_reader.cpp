@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lib/format/tflite_access.h"
 #include "lib/format/tflite_options.h"
@@ -56,6 +57,7 @@ class Reader {
   Status read_ids(std::size_t g, std::size_t n, const char* what,
                   const flatbuffers::Vector<std::int32_t>* from, std::vector<ValueId>& to);
   void mark_constants(const tflite::SubGraph& from, Graph& graph);
+  Status check_calls() const;
   Status read_signatures();
   void read_metadata();
 
@@ -299,6 +301,26 @@ Status Reader::read_graph(std::size_t g) {
   return {};
 }
 
+/// Subgraphs that call each other in a circle never end.
+Status Reader::check_calls() const {
+  const auto& graphs = out_.model.graphs;
+  std::vector<std::set<std::int32_t>> calls(graphs.size());
+  std::vector<std::size_t> callers(graphs.size(), 0), ready;
+  for (std::size_t g = 0; g < graphs.size(); ++g)
+    for (const Node& node : graphs[g].nodes) calls[g].insert(node.subgraphs.begin(), node.subgraphs.end());
+  for (const auto& called : calls)
+    for (const std::int32_t g : called) ++callers[static_cast<std::size_t>(g)];
+  for (std::size_t g = 0; g < graphs.size(); ++g)
+    if (callers[g] == 0) ready.push_back(g);
+  for (std::size_t next = 0; next < ready.size(); ++next)
+    for (const std::int32_t g : calls[ready[next]])
+      if (--callers[static_cast<std::size_t>(g)] == 0) ready.push_back(static_cast<std::size_t>(g));
+  for (std::size_t g = 0; g < graphs.size(); ++g)
+    if (callers[g] > 0)
+      return bad("subgraphs call each other in a circle, which holds or leads to subgraph {}", g);
+  return {};
+}
+
 Status Reader::read_signatures() {
   for (std::size_t s = 0; s < length(out_.root->signature_defs()); ++s) {
     const tflite::SignatureDef& from =
@@ -362,6 +384,7 @@ Result<TfliteFile> Reader::read() {
   if (auto done = check_buffers(); !done) return tl::make_unexpected(done.error());
   for (std::size_t g = 0; g < graphs; ++g)
     if (auto done = read_graph(g); !done) return tl::make_unexpected(done.error());
+  if (auto done = check_calls(); !done) return tl::make_unexpected(done.error());
   if (auto done = read_signatures(); !done) return tl::make_unexpected(done.error());
   read_metadata();
   return std::move(out_);
