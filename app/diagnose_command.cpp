@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <exception>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "app/baseline.h"
@@ -112,6 +114,8 @@ void write_outputs(const Session& session, const Document& document, const Model
     else
       fail_run(diagnosis, exit_code(output.error()),
                output.error().kind == Error::Kind::check ? "check" : "write", output.error().message);
+    // Where the model could not be written, the diagnosis cannot either, and its error would hide the first.
+    if (!output && output.error().kind != Error::Kind::check) return;
   }
   if (!write && diagnosis.findings.empty() && diagnosis.unexplained.empty() &&
       diagnosis.unexplained_predictions.empty())
@@ -229,6 +233,20 @@ ModelRun run_model(const Session& session, const std::string& path) {
   return run;
 }
 
+/// An exception that left a thread would end the program without a word.
+ModelRun run_safely(const Session& session, const std::string& path) {
+  try {
+    return run_model(session, path);
+  } catch (const std::bad_alloc&) {
+    return {failed(session, path, {Error::Kind::unsupported, path + ": not enough memory for this file"}),
+            ""};
+  } catch (const std::exception& error) {
+    return {failed(session, path,
+                   {Error::Kind::internal, fmt::format("{}: internal error: {}", path, error.what())}),
+            ""};
+  }
+}
+
 /// Every model, several at a time, in the order of the command line.
 std::vector<ModelRun> run_models(const Session& session, const std::vector<std::string>& models) {
   std::vector<ModelRun> runs(models.size());
@@ -237,7 +255,7 @@ std::vector<ModelRun> run_models(const Session& session, const std::vector<std::
   const std::size_t workers = std::min<std::size_t>(wanted, models.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < models.size(); i = next++) runs[i] = run_model(session, models[i]);
+    for (std::size_t i = next++; i < models.size(); i = next++) runs[i] = run_safely(session, models[i]);
   };
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);

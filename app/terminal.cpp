@@ -8,11 +8,19 @@
 namespace md::app {
 namespace {
 
+/// One line of at most 4 kB: names inside a damaged file may hold line ends, escape sequences, or megabytes.
 std::string one_line(std::string_view message) {
-  std::string line(message);
-  for (char& c : line)
-    if (c == '\n' || c == '\r') c = ' ';
-  return line;
+  constexpr std::size_t longest = 4096;
+  std::string line;
+  for (const char c : message.substr(0, longest)) {
+    if (c == '\n' || c == '\r' || c == '\t')
+      line += ' ';
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      line += c;
+  }
+  return message.size() > longest ? line + "..." : line;
 }
 
 }  // namespace

@@ -14,5 +14,25 @@ cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_BUILD_TY
 cmake --build build-fuzz --target "${name}_fuzz" >&2
 mkdir -p "build-fuzz/corpus-$name"
 find fixtures -name "*.$name" -size -64k -exec cp -f {} "build-fuzz/corpus-$name/" \;
+if [ "$name" = pt2 ]; then  # the programs and pickles inside, which a fuzzer reaches only without their archive
+  for archive in build-fuzz/corpus-pt2/*.pt2; do
+    python3 - "$archive" <<'EXTRACT'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as z:
+    for name in z.namelist():
+        if name.endswith(("models/model.json", "exported_program.json")):
+            open(sys.argv[1] + ".json", "wb").write(z.read(name))
+        elif name.endswith(".pt"):
+            import io
+            try:
+                with zipfile.ZipFile(io.BytesIO(z.read(name))) as inner:
+                    for pickle in inner.namelist():
+                        if pickle.endswith("data.pkl"):
+                            open(f"{sys.argv[1]}.{name.split('/')[-1]}.pkl", "wb").write(inner.read(pickle))
+            except zipfile.BadZipFile:
+                pass
+EXTRACT
+  done
+fi
 cd build-fuzz
 exec "./${name}_fuzz" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=2048 -timeout=20 "corpus-$name" "$@"

@@ -19,7 +19,9 @@ namespace md::test {
 
 namespace fs = std::filesystem;
 
-ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input) {
+namespace {
+
+ProgramResult run_words(std::vector<std::string> words, const std::string& input) {
   const ScratchFolder folder;
   const std::string in = folder.write("in", input), out = folder.path("out"), err = folder.path("err");
   posix_spawn_file_actions_t actions;
@@ -27,8 +29,6 @@ ProgramResult run_program(const std::vector<std::string>& arguments, const std::
   posix_spawn_file_actions_addopen(&actions, 0, in.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  std::vector<std::string> words = {program()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -43,6 +43,20 @@ ProgramResult run_program(const std::vector<std::string>& arguments, const std::
   result.out = read_text(out);
   result.err = read_text(err);
   return result;
+}
+
+}  // namespace
+
+ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input) {
+  std::vector<std::string> words = {program()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_words(std::move(words), input);
+}
+
+ProgramResult run_program_after(const std::string& shell_line, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {"/bin/sh", "-c", shell_line + "; exec \"$@\"", "sh", program()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_words(std::move(words), "");
 }
 
 ScratchFolder::ScratchFolder() {

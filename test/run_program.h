@@ -13,6 +13,9 @@ struct ProgramResult {
 /// Arguments as they are (no shell). `input` goes to standard input.
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input = "");
 
+/// The same behind a line of shell, e.g. "ulimit -v 1000000".
+ProgramResult run_program_after(const std::string& shell_line, const std::vector<std::string>& arguments);
+
 /// A folder of this test alone, empty at first, removed at the end.
 class ScratchFolder {
  public:
