@@ -100,6 +100,7 @@ std::span<const KernelEntry> spectral_kernels();
 std::span<const KernelEntry> recurrent_kernels();
 std::span<const KernelEntry> stablehlo_kernels();
 std::span<const KernelEntry> bit_kernels();
+std::span<const KernelEntry> stablehlo_indexed_kernels();
 
 /// Code of a number in a carrier tensor: negative, one for each bit pattern of `dtype`. Index values are >=
 /// 0.

@@ -130,7 +130,7 @@ Status scatter_nd(KernelCall& call) {
 Status stablehlo_scatter(KernelCall& call) {
   if (auto ok = call.need(3); !ok) return ok;
   if (!scatter_overwrites(call.model, call.node))
-    return call.unsupported("that computes with the old elements");
+    return call.carriers ? call.unsupported("that computes with the old elements") : scatter_computed(call);
   const Tensor& x = call.in(0);
   const Tensor& updates = call.in(2);
   const auto index = index_operand(call, 1);

@@ -93,6 +93,11 @@ std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, V
       for (std::size_t d = 0; d < indices.size() && node.inputs[0] >= 0 && d < shape(0).size(); ++d)
         if (indices[d] >= 0 && reached.count(indices[d]) && graph.value(indices[d]).dtype != DType::boolean)
           lower(shape(0)[d]);
+    } else if ((node.op == "STABLEHLO_SCATTER" || node.op == "STABLEHLO_GATHER") && reads(1)) {
+      const auto* axes = node.attrs.integers(node.op == "STABLEHLO_GATHER" ? "start_index_map"
+                                                                           : "scatter_dims_to_operand_dims");
+      for (const std::int64_t axis : axes ? *axes : std::vector<std::int64_t>())
+        if (const auto d = normal_axis(axis, shape(0).size())) lower(shape(0)[*d]);
     } else if (node.op == "EMBEDDING_LOOKUP" && reads(0) && node.inputs.size() > 1 && !shape(1).empty()) {
       lower(shape(1)[0]);
     } else if (node.op == "SCATTER_ND" && reads(0) && !node.outputs.empty()) {
