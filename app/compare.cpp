@@ -14,7 +14,8 @@ namespace {
 // end of a fix to a few seconds. `modeldoctor verify` has no such limit.
 constexpr std::int64_t kAffordableWork = 2'000'000'000;
 constexpr int kSamples = 8;
-// Weights are mapped, not read: a comparison would page all of them in, and a fix takes no longer than a copy.
+// Weights are mapped, not read: a comparison would page all of them in, and a fix takes no longer than a
+// copy.
 constexpr std::uint64_t kAffordableWeights = std::uint64_t{256} << 20;
 
 std::int64_t work_of(const Model& model) {

@@ -12,7 +12,7 @@ namespace md::app {
 /// Compares the input with what was written and records the result in the diagnosis (a note where nothing
 /// could be evaluated). Error (check): they differ by more than the applied fixes state, though all of them
 /// are safe. `values`: inputs that the user gave are compared on as well.
-Status compare_whole(const Model& input, const Model& written, double max_error, const HeadroomOptions& values,
-                     Diagnosis& diagnosis);
+Status compare_whole(const Model& input, const Model& written, double max_error,
+                     const HeadroomOptions& values, Diagnosis& diagnosis);
 
 }  // namespace md::app

@@ -100,7 +100,8 @@ Status accept_written(const Model& edited, const Document& written) {
 /// Writes the model (when there is something to write) and the diagnosis beside it. `start`: what the fixes
 /// began with.
 void write_outputs(const Session& session, const Document& document, const Model& start,
-                   const HeadroomOptions& values, const OutputPlan& plan, const std::optional<Model>& edited, Diagnosis& diagnosis) {
+                   const HeadroomOptions& values, const OutputPlan& plan, const std::optional<Model>& edited,
+                   Diagnosis& diagnosis) {
   if (session.options.dry_run) return;
   const bool write = edited.has_value() || (plan.named && !plan.in_place);
   if (write) {

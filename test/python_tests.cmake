@@ -13,3 +13,14 @@ md_python_test(judge_roundtrip judge_roundtrip.py $<TARGET_FILE:md_rewrite> ${CM
 md_python_test(judge_gpu judge_gpu.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR}/fixtures)
 md_python_test(judge_executorch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} executorch)
 md_python_test(judge_litert_torch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} litert-torch)
+
+# The layout of the sources. Other versions of clang-format lay some lines out differently.
+find_program(CLANG_FORMAT clang-format)
+if(CLANG_FORMAT)
+  execute_process(COMMAND ${CLANG_FORMAT} --version OUTPUT_VARIABLE clang_format_version)
+  if(clang_format_version MATCHES "version 14\\.")
+    file(GLOB_RECURSE FORMATTED ${CMAKE_SOURCE_DIR}/app/*.cpp ${CMAKE_SOURCE_DIR}/app/*.h ${CMAKE_SOURCE_DIR}/lib/*.cpp ${CMAKE_SOURCE_DIR}/lib/*.h
+      ${CMAKE_SOURCE_DIR}/rules/*.cpp ${CMAKE_SOURCE_DIR}/rules/*.h ${CMAKE_SOURCE_DIR}/test/*.cpp ${CMAKE_SOURCE_DIR}/test/*.h)
+    add_test(NAME sources_are_formatted COMMAND ${CLANG_FORMAT} --dry-run -Werror ${FORMATTED})
+  endif()
+endif()

@@ -21,7 +21,7 @@ struct DiagnoseOptions {
   std::uint64_t seed = 1;
   std::vector<std::string> select, ignore;  ///< rule ids, id prefixes, names or aliases; empty select: all
   std::vector<std::string> symptoms;        ///< zeros | nan | wrong | first-token-right | degrades | state
-  HeadroomOptions values;  ///< what is known of the inputs' values: --inputs, --range
+  HeadroomOptions values;                   ///< what is known of the inputs' values: --inputs, --range
   std::optional<Severity> fail_on = Severity::silent;  ///< nullopt: never
   int max_rounds = 8;
 };

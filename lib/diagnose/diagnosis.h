@@ -89,8 +89,8 @@ struct ReportedVerification {
   std::int64_t samples = 0;
   double max_abs = 0, max_rel = 0;
   std::optional<double> argmax_agreement;
-  bool equal = false;          ///< numbers and interface
-  bool numbers_equal = false;  ///< the interface may differ
+  bool equal = false;                  ///< numbers and interface
+  bool numbers_equal = false;          ///< the interface may differ
   std::vector<std::string> interface;  ///< what differs in names, types and shapes of inputs and outputs
 };
 

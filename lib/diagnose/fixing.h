@@ -5,8 +5,8 @@
 
 #include "lib/diagnose/detection.h"
 #include "lib/diagnose/diagnosis.h"
-#include "lib/eval/proof_memo.h"
 #include "lib/diagnose/surroundings.h"
+#include "lib/eval/proof_memo.h"
 
 namespace md {
 

@@ -17,7 +17,7 @@ struct CompareOptions {
   std::uint64_t seed = 1;
   /// Samples that the user gives, each in the order of A's inputs; empty: generated.
   std::vector<std::vector<Tensor>> inputs;
-  bool also_generated = false;  ///< generated samples behind given ones
+  bool also_generated = false;                              ///< generated samples behind given ones
   std::map<std::string, std::pair<double, double>> ranges;  ///< input name -> lo, hi for generated inputs
   /// How equal they must be: as a rewrite promises ...
   Exactness exactness = Exactness::rounding;

@@ -153,10 +153,10 @@ Diagnosis read_diagnosis(const Json& json) {
   d.unexplained_predictions = texts(json, "unexplained_predictions");
   d.ruled_out = texts(json, "ruled_out"), d.notes = texts(json, "notes");
   if (const Json& v = part(json, "verification"); v.is_object()) {
-    d.verification = ReportedVerification{text(v, "runtime"),   text(v, "note"),      integer(v, "samples"),
-                                          number(v, "max_abs"), number(v, "max_rel"), {},
-                                          flag(v, "equal"),     flag(v, "numbers_equal"),
-                                          texts(v, "interface")};
+    d.verification =
+        ReportedVerification{text(v, "runtime"),   text(v, "note"),          integer(v, "samples"),
+                             number(v, "max_abs"), number(v, "max_rel"),     {},
+                             flag(v, "equal"),     flag(v, "numbers_equal"), texts(v, "interface")};
     if (v.contains("argmax_agreement") && !v["argmax_agreement"].is_null())
       d.verification->argmax_agreement = number(v, "argmax_agreement");
   }

@@ -140,8 +140,10 @@ class Writer {
       const bool numbers = v.equal || v.numbers_equal;
       line(fmt::format(
           "whole model, before and after: {} on {} samples (largest difference {:.2g}, {:.2g} relative; {})",
-          v.equal ? "equal" : numbers ? "the numbers are equal" : "NOT equal", v.samples, v.max_abs, v.max_rel,
-          v.runtime));
+          v.equal   ? "equal"
+          : numbers ? "the numbers are equal"
+                    : "NOT equal",
+          v.samples, v.max_abs, v.max_rel, v.runtime));
       for (const std::string& difference : v.interface) line("    the interface changed: " + difference);
       if (!v.note.empty()) line("    " + v.note);
     }

@@ -40,9 +40,9 @@ std::vector<NormSite> find_norms(const Graph& graph);
 /// grows with the inputs and nothing in the model bounds it.
 bool grows_with_inputs(const Graph& graph, ValueId value);
 
-/// The same normalization on y = d / m with m = max(amax|d|, f), d centred first: y / sqrt(mean(y^2) + eps / m /
-/// m). The floor f is 1, or for a small eps so much smaller that eps / f / f is no subnormal fp16 number: a zero row
-/// must not become 0 / 0.
+/// The same normalization on y = d / m with m = max(amax|d|, f), d centred first: y / sqrt(mean(y^2) + eps /
+/// m / m). The floor f is 1, or for a small eps so much smaller that eps / f / f is no subnormal fp16 number:
+/// a zero row must not become 0 / 0.
 Patch rescaled_norm_patch(const Graph& graph, int graph_index, const NormSite& site);
 
 }  // namespace md
