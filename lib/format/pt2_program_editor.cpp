@@ -145,7 +145,7 @@ Status Pt2ProgramEditor::edit_node(std::size_t index, NodeId id) {
     }
     const std::string text = render_literal(key, value, edited_.graphs[index], now, names);
     const auto span =
-        std::find_if(at.attrs.begin(), at.attrs.end(), [&](const auto& a) { return a.first == key; });
+        std::find_if(at.attrs.begin(), at.attrs.end(), [&k = key](const auto& a) { return a.first == k; });
     if (span != at.attrs.end())
       splices_.replace(span->second, text);
     else
