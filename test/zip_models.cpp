@@ -11,7 +11,7 @@ namespace md::test {
 namespace {
 
 void put(std::string& out, std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int i = 0; i < bytes; ++i) out += i < 8 ? static_cast<char>(value >> (8 * i) & 0xff) : char{0};
 }
 
 std::uint64_t or_else(std::int64_t given, std::uint64_t right) {
