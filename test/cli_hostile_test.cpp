@@ -9,6 +9,7 @@
 #include "test/paths.h"
 #include "test/pte_models.h"
 #include "test/run_program.h"
+#include "test/sanitizer.h"
 #include "test/zip_models.h"
 
 namespace md {
@@ -18,15 +19,9 @@ using test::ProgramResult;
 using test::run_program;
 using test::ScratchFolder;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool memory_can_be_limited = false;  // the sanitizer maps terabytes
-#else
-constexpr bool memory_can_be_limited = true;
-#endif
-
 /// A gigabyte is much for any of these files.
 ProgramResult run_small(const std::vector<std::string>& arguments) {
-  if (!memory_can_be_limited) return run_program(arguments);
+  if (test::under_sanitizer) return run_program(arguments);
   return test::run_program_after("ulimit -v 1048576", arguments);
 }
 

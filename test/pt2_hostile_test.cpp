@@ -9,6 +9,7 @@
 #include "lib/graph/text.h"
 #include "test/catch.h"
 #include "test/paths.h"
+#include "test/sanitizer.h"
 #include "test/zip_models.h"
 
 using namespace md;
@@ -273,7 +274,7 @@ TEST_CASE("long source traces are cut, not searched for ever", "[pt2]") {
 
 TEST_CASE("no damaged word of a .pt2 crashes the reader", "[pt2]") {
   const std::string& good = weighted();
-  for (std::size_t i = 0; i + 4 <= good.size(); i += 5)
+  for (std::size_t i = 0; i + 4 <= good.size(); i += 5 * test::damage_stride)
     for (const std::uint32_t value : {0u, 0x7fffffffu, 0xffffffffu}) {
       std::string damaged = good;
       std::memcpy(damaged.data() + i, &value, 4);
@@ -285,7 +286,7 @@ TEST_CASE("no damaged word of a .pt2 crashes the reader", "[pt2]") {
   ZipRecipe changed = recipe;
   ZipPart& model = part(changed, "models/model.json");
   const std::string text = model.content;
-  for (std::size_t i = 0; i < text.size(); i += 3)
+  for (std::size_t i = 0; i < text.size(); i += 3 * test::damage_stride)
     for (const char c : {'9', '"', '}', '\\', '-', '\xff'}) {
       model.content = text;
       model.content[i] = c;
