@@ -1,6 +1,7 @@
 // CONV_2D with groups (the weights see fewer channels than the input has): right on the accelerator only when
 // both the input and the output channels of a group are multiples of 4; otherwise wrong, or the process dies
-// while it compiles.
+// while it compiles. Integer weights are wrong for any number of channels when they come out of a DEQUANTIZE,
+// or when the kernel is 1 x 1.
 #include <fmt/format.h>
 
 #include "lib/graph/encode.h"
@@ -38,6 +39,22 @@ ValueId rows_of(PatchBuilder& patch, const Value& from, std::int64_t begin, std:
                             std::move(quantization));
 }
 
+/// The DEQUANTIZE of a constant that makes the weights, or null.
+const Node* unpacks(const Graph& graph, ValueId weights) {
+  const Node* node = producer_of(graph, weights);
+  return node && node->op == "DEQUANTIZE" && graph.value(node->inputs[0]).is_constant() ? node : nullptr;
+}
+
+/// What about these integer weights makes every grouped convolution wrong; empty: nothing.
+std::string wrong_for_any_width(const Graph& graph, ValueId id) {
+  const Value& weights = graph.value(id);
+  if (const Node* node = unpacks(graph, id); node && is_integer(graph.value(node->inputs[0]).dtype))
+    return "integer weights that a DEQUANTIZE turns into floats";
+  if (is_integer(weights.dtype) && weights.shape[1] == 1 && weights.shape[2] == 1)
+    return "integer weights of a 1 x 1 kernel";
+  return {};
+}
+
 bool can_be_cut(const Value& value) {
   if (!value.is_constant() || value.sparsity || value.shape.empty() || bit_width(value.dtype) < 8)
     return false;
@@ -56,12 +73,20 @@ Patch one_conv_a_group(const DetectContext& context, NodeId id, std::int64_t gro
   TfliteBuilder ops(patch);
   const Shape in = ops.shape(node.inputs[0]), out = ops.shape(node.outputs[0]);
   const std::int64_t in_width = in[3] / groups, out_width = out[3] / groups;
+  const Node* unpack = unpacks(context.graph, node.inputs[1]);
+  const ValueId stored = unpack ? unpack->inputs[0] : node.inputs[1];
   std::vector<ValueId> parts;
   for (std::int64_t g = 0; g < groups; ++g) {
     const ValueId x = ops.slice(node.inputs[0], std::vector<std::int64_t>{0, 0, 0, g * in_width},
                                 Shape{in[0], in[1], in[2], in_width});
-    std::vector<ValueId> inputs = {
-        x, rows_of(patch, context.graph.value(node.inputs[1]), g * out_width, out_width)};
+    ValueId weights = rows_of(patch, context.graph.value(stored), g * out_width, out_width);
+    if (unpack) {
+      const ValueId floats = ops.value_like(node.inputs[1], ops.shape(weights));
+      ops.copy_node(*unpack, {weights}, {floats});
+      patch.patch().new_nodes.back().version = unpack->version;
+      weights = floats;
+    }
+    std::vector<ValueId> inputs = {x, weights};
     if (node.inputs.size() > 2)
       inputs.push_back(node.inputs[2] < 0
                            ? none_id
@@ -107,7 +132,9 @@ std::vector<DetectResult> LRT025(const DetectContext& context) {
   std::vector<DetectResult> results;
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
-    if (node.op != "CONV_2D" || node.inputs.size() < 2 || !is_float_value(graph, node.outputs[0])) continue;
+    if (node.op != "CONV_2D" || node.inputs.size() < 2) continue;
+    const DType dtype = graph.value(node.outputs[0]).dtype;
+    if (!is_float_value(graph, node.outputs[0]) && dtype != DType::i8 && dtype != DType::u8) continue;
     const Value& input = graph.value(node.inputs[0]);
     const Value& weights = graph.value(node.inputs[1]);
     if (input.rank() != 4 || weights.rank() != 4 || !is_static(input) || !is_static(weights) ||
@@ -116,16 +143,25 @@ std::vector<DetectResult> LRT025(const DetectContext& context) {
     const std::int64_t groups = input.shape[3] / weights.shape[3];
     if (groups < 2 || input.shape[3] % weights.shape[3] != 0 || weights.shape[0] % groups != 0) continue;
     const std::int64_t in_width = weights.shape[3], out_width = weights.shape[0] / groups;
-    if (in_width % 4 == 0 && out_width % 4 == 0) continue;
+    const std::string any_width = wrong_for_any_width(graph, node.inputs[1]);
+    const bool right_width = in_width % 4 == 0 && out_width % 4 == 0;
+    if (any_width.empty() && (right_width || (in_width == 1 && out_width == 1))) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
     const bool dies = in_width > 4 && in_width % 4 != 0;
-    result.message = fmt::format(
-        "CONV_2D with {} groups of {} input and {} output channels: the accelerator is right only for "
-        "multiples of 4 of both; here {}",
-        groups, in_width, out_width,
-        dies ? "the process dies while it compiles the model" : "the output is wrong");
+    const std::string_view outcome =
+        dies ? "the process dies while it compiles the model" : "the output is wrong";
+    result.message =
+        any_width.empty()
+            ? fmt::format(
+                  "CONV_2D with {} groups of {} input and {} output channels: the accelerator is right only "
+                  "for "
+                  "multiples of 4 of both; here {}",
+                  groups, in_width, out_width, outcome)
+            : fmt::format(
+                  "CONV_2D with {} groups and {}: the accelerator is right only without groups; here {}",
+                  groups, any_width, outcome);
     result.at_source = fmt::format(
         "Use groups whose channels are multiples of 4, groups=1, or one convolution a group "
         "(`torch.cat([conv(x[:, i:i + {}]) ...], 1)`).",
@@ -134,11 +170,13 @@ std::vector<DetectResult> LRT025(const DetectContext& context) {
     if (in_width == 1 && (graph.value(node.inputs[1]).is_constant()))
       if (Patch patch = as_depthwise(context, id); !patch.empty())
         result.fixes.push_back({std::move(patch), Exactness::rounding, false, ""});
-    if (groups <= most_groups && can_be_cut(weights) &&
+    const Node* unpack = unpacks(graph, node.inputs[1]);
+    if (groups <= most_groups && can_be_cut(unpack ? graph.value(unpack->inputs[0]) : weights) &&
         (!has_bias || can_be_cut(graph.value(node.inputs[2]))))
       result.fixes.push_back({one_conv_a_group(context, id, groups), Exactness::rounding, false, ""});
     if (result.fixes.empty()) {
-      result.state = DetectResult::State::declined;
+      // The shapes alone decide, so the fault is said even where it cannot be mended.
+      result.state = DetectResult::State::advice;
       result.reason = groups > most_groups
                           ? fmt::format("{} groups would become as many operators", groups)
                           : std::string("the weights are not a plain constant that can be cut into groups");
