@@ -1,5 +1,5 @@
 // TOPK_V2 over rows whose length is not a multiple of 4: the accelerator reads the padding of the last four
-// channels as values. Before 2.2.0 more than four results are wrong too.
+// channels as values. Before 2.1.5 more than four results are wrong too, whatever the length.
 #include <fmt/format.h>
 
 #include "lib/rule/detector.h"
@@ -7,6 +7,29 @@
 #include "lib/rule/tflite_queries.h"
 
 namespace md {
+namespace {
+
+/// More than four results, which only the newer runtimes compute: nothing in the file mends it.
+void more_than_four(const DetectContext& context, NodeId id, std::vector<DetectResult>& results) {
+  constexpr Version mended{{2, 1, 5}};
+  const Node& node = context.graph.node(id);
+  const Value& values = context.graph.value(node.outputs[0]);
+  if (!context.target || !(context.target->version < mended) || !is_static(values) || values.rank() < 1 ||
+      values.shape.back() <= 4)
+    return;
+  DetectResult result;
+  result.state = DetectResult::State::advice;
+  result.nodes = {id};
+  result.value = node.outputs[0];
+  result.message = fmt::format(
+      "TOPK_V2 with {} results: before 2.1.5 the accelerator is right only up to 4; here the output is wrong",
+      values.shape.back());
+  result.reason = "use runtime 2.1.5 or later, or at most 4 results";
+  result.at_source = "Run the model with LiteRT 2.1.5 or later, or keep k at 4 or less.";
+  results.push_back(std::move(result));
+}
+
+}  // namespace
 
 std::vector<DetectResult> LRT057(const DetectContext& context) {
   const Graph& graph = context.graph;
@@ -17,7 +40,10 @@ std::vector<DetectResult> LRT057(const DetectContext& context) {
     const Value& x = graph.value(node.inputs[0]);
     if (!is_static(x) || x.rank() < 1 || x.rank() > 4) continue;
     const std::int64_t length = x.shape.back(), padded = (length + 3) / 4 * 4;
-    if (length % 4 == 0) continue;
+    if (length % 4 == 0) {
+      more_than_four(context, id, results);
+      continue;
+    }
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
