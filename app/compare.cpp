@@ -13,6 +13,8 @@ namespace {
 // A run of the reference evaluator costs about a nanosecond a multiply-add, on both models: this keeps the
 // end of a fix to a few seconds. `modeldoctor verify` has no such limit.
 constexpr std::int64_t kAffordableWork = 2'000'000'000;
+// The aten kernels are written for small sites: about forty times slower.
+constexpr std::int64_t kAffordableAtenWork = kAffordableWork / 40;
 constexpr int kSamples = 8;
 // Weights are mapped, not read: a comparison would page all of them in, and a fix takes no longer than a
 // copy.
@@ -81,9 +83,10 @@ std::string difference_text(const ModelComparison& comparison) {
 Status compare_whole(const Model& input, const Model& written, double max_error,
                      const HeadroomOptions& values, Diagnosis& diagnosis) {
   const Promise promise = promise_of(diagnosis);
+  const std::int64_t affordable = input.format == Format::tflite ? kAffordableWork : kAffordableAtenWork;
   const std::int64_t work = std::max<std::int64_t>(1, work_of(input) + work_of(written));
   CompareOptions options;
-  options.samples = static_cast<int>(std::min<std::int64_t>(kSamples, kAffordableWork / work));
+  options.samples = static_cast<int>(std::min<std::int64_t>(kSamples, affordable / work));
   options.seed = values.seed;
   options.inputs = values.inputs;
   if (const auto most = static_cast<std::size_t>(std::max<std::int64_t>(kAffordableWork / work, 1));
