@@ -390,6 +390,11 @@ Proof prove(const Model& before, const Model& after, int graph_index, const Proo
     return none;
   }
   const Site site = find_site(before, after, graph_index);
+  // Where the readers of what is replaced are large products, equal bits in front of them are proof enough.
+  if (options.exactness == Exactness::exact && !options.repairs_fp16 &&
+      SiteRunner(before, after, site).work(1) > work_budget / fewest_samples)
+    if (const auto narrow = find_narrow_site(before, after, graph_index))
+      if (Proof narrower = Prover(before, after, *narrow, options).prove(); narrower.equal) return narrower;
   Proof proof = Prover(before, after, site, options).prove();
   if (proof.method == ProofMethod::none && !options.repairs_fp16)
     if (const auto narrow = find_narrow_site(before, after, graph_index))
