@@ -67,7 +67,7 @@ class GraphReader {
   tl::unexpected<Error> bad(Json at, std::string expected) const {
     constexpr std::size_t longest = 300;
     std::erase_if(expected, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-    if (expected.size() > longest) expected = expected.substr(0, longest) + "...";
+    if (expected.size() > longest) expected.resize(longest), expected += "...";
     return input_error(
         fmt::format("{}: byte {} of the JSON text: expected {}", where_, at.span().begin, expected));
   }
