@@ -80,8 +80,11 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
       "exit 1 when something of this severity or above remains: fatal, silent (default), perf, note, never");
   command->add_option("--output-format", to.output_format,
                       "text, concise, json, jsonl, sarif, github, junit, markdown or html");
-  add_names(command, "--report", to.reports,
-            "also write a report: FORMAT=FILE, e.g. json=a.json,html=b.html");
+  add_names(
+      command, "--report", to.reports,
+      "also write a report: FORMAT=FILE, e.g. json=a.json,html=b.html; FILE - is standard output, and the "
+      "report for people then goes to standard error");
+  command->add_flag("--force", to.force, "replace files that modeldoctor did not write");
   command->add_option("--baseline", to.baseline,
                       "a JSON diagnosis whose findings are known: only new ones count");
   command->add_option("--jobs", to.jobs, "models worked on at a time (default: one a processor)")
@@ -98,7 +101,6 @@ void add_fix_options(CLI::App* command, Options& to) {
            "first remove everything behind this value and make it an output (may be repeated)");
   command->add_flag("--dry-run", to.dry_run, "diagnose and prove, write nothing");
   command->add_flag("--diff", to.show_diff, "print what changes in the graph");
-  command->add_flag("--force", to.force, "replace files that modeldoctor did not write");
   command->add_flag("--in-place", to.in_place, "replace the input file");
   command->add_flag("--unsafe-fixes", to.unsafe_fixes,
                     "also fixes that change the interface, cost much, or rest on an assumption");
@@ -174,7 +176,8 @@ class CommandLine {
       return 2;
     }
     CLI::App& command = *program_.get_subcommands().front();
-    const std::string config = in_.options.config.empty() ? find_config() : in_.options.config;
+    std::string& config = in_.options.config;
+    if (config.empty()) config = find_config();
     if (!config.empty())
       if (auto status = apply_config(config, program_, command); !status) return report(status.error());
     return dispatch(command);
@@ -208,7 +211,9 @@ class CommandLine {
     log->add_option("--fail-on", o.fail_on, "exit 1 when something of this severity or above remains");
     log->add_option("--output-format", o.output_format,
                     "text, concise, json, jsonl, sarif, github, junit, markdown or html");
-    add_names(log, "--report", o.reports, "also write a report: FORMAT=FILE");
+    add_names(log, "--report", o.reports,
+              "also write a report: FORMAT=FILE, or FORMAT=- for standard output");
+    log->add_flag("--force", o.force, "replace files that modeldoctor did not write");
     log->add_option("--baseline", o.baseline, "a JSON diagnosis whose findings are known");
     log->add_flag("-q,--quiet", o.quiet, "no report for people");
     add_rule_options(log, o);
@@ -241,7 +246,8 @@ class CommandLine {
     CLI::App* rendered =
         program_.add_subcommand("report", "JSON diagnoses of earlier runs as another format");
     add_files(rendered, "diagnosis", in_.files, "files that fix or --report json= wrote")->required();
-    rendered->add_option("--html", in_.html, "write one HTML page here");
+    rendered->add_option("--html", in_.html, "write one HTML page here (- is standard output)");
+    rendered->add_flag("--force", o.force, "replace a file that modeldoctor did not write");
     rendered->add_option("--output-format", o.output_format,
                          "text, concise, json, jsonl, sarif, github, junit, markdown or html");
     add_screen_options(rendered, o);

@@ -15,8 +15,8 @@
 #include "app/compare.h"
 #include "app/graph_diff.h"
 #include "app/inputs.h"
+#include "app/publish.h"
 #include "app/terminal.h"
-#include "lib/base/nearest.h"
 #include "lib/base/sha256.h"
 #include "lib/diagnose/diagnose.h"
 #include "lib/diagnose/output.h"
@@ -40,11 +40,6 @@ struct Session {
   std::optional<Baseline> baseline;
 };
 
-struct ModelRun {
-  Diagnosis diagnosis;
-  std::string diff;  ///< --diff: what the fixes change in the graph
-};
-
 Result<std::optional<Severity>> parse_fail_on(const std::string& word) {
   if (word == "never") return std::optional<Severity>();
   for (const Severity severity : {Severity::note, Severity::perf, Severity::silent, Severity::fatal})
@@ -63,6 +58,15 @@ Diagnosis failed(const Session& session, const std::string& path, const Error& e
                      : error.kind == Error::Kind::unsupported ? "unsupported"
                                                               : "input";
   fail_run(diagnosis, exit_code(error), code, names_it ? error.message : path + ": " + error.message);
+  diagnosis.model = ReportedModel{.path = path, .format = "", .sha256 = "", .bytes = 0, .nodes = 0};
+  return diagnosis;
+}
+
+/// The error is about an output; its message names that.
+Diagnosis failed_output(const Session& session, const std::string& path, const std::string& output,
+                        const Error& error) {
+  Diagnosis diagnosis = failed(session, output, error);
+  diagnosis.model->path = path;
   return diagnosis;
 }
 
@@ -97,33 +101,42 @@ Status accept_written(const Model& edited, const Document& written) {
   return {};
 }
 
-/// Writes the model (when there is something to write) and the diagnosis beside it. `start`: what the fixes
-/// began with.
+/// Writes the model (when there is something to write) and the diagnosis beside it, both or none. `start`:
+/// what the fixes began with.
 void write_outputs(const Session& session, const Document& document, const Model& start,
                    const HeadroomOptions& values, const OutputPlan& plan, const std::optional<Model>& edited,
                    Diagnosis& diagnosis) {
   if (session.options.dry_run) return;
   const bool write = edited.has_value() || (plan.named && !plan.in_place);
+  const auto failed_to_write = [&](const Error& error, std::string_view rest) {
+    fail_run(diagnosis, exit_code(error), error.kind == Error::Kind::check ? "check" : "write",
+             fmt::format("{}{}", error.message, rest));
+  };
+  constexpr std::string_view nothing = "; nothing was written";
+  StagedFiles files;
   if (write) {
     const Model& model = edited ? *edited : document.model();
-    auto output = write_model(document, model, plan, [&](const Document& written) -> Status {
+    auto output = files.add_model(document, model, plan.model_path, [&](const Document& written) -> Status {
       if (auto status = accept_written(model, written); !status || !edited) return status;
       return compare_whole(start, written.model(), session.options.max_error, values, diagnosis);
     });
+    const bool refuted = !output && output.error().kind == Error::Kind::check;
     if (output)
       diagnosis.output = std::move(*output);
     else
-      fail_run(diagnosis, exit_code(output.error()),
-               output.error().kind == Error::Kind::check ? "check" : "write", output.error().message);
+      failed_to_write(output.error(), refuted ? "" : nothing);
     // Where the model could not be written, the diagnosis cannot either, and its error would hide the first.
-    if (!output && output.error().kind != Error::Kind::check) return;
+    if (!output && !refuted) return;
   }
   if (!write && diagnosis.findings.empty() && diagnosis.unexplained.empty() &&
       diagnosis.unexplained_predictions.empty())
     return;
-  if (auto status = write_text(plan.diagnosis_path, render(std::span(&diagnosis, 1), ReportFormat::json));
-      !status)
-    fail_run(diagnosis, exit_code(status.error()), "write", status.error().message);
+  auto staged = files.add_text(plan.diagnosis_path, render(std::span(&diagnosis, 1), ReportFormat::json));
+  if (!staged)
+    failed_to_write(staged.error(), nothing);
+  else if (auto status = files.commit(); !status)
+    failed_to_write(status.error(), "");
+  if (!files.committed_any()) diagnosis.output.reset();
 }
 
 /// NAME=1,1280 or NAME=1x1280, by name.
@@ -197,7 +210,7 @@ ModelRun run_model(const Session& session, const std::string& path) {
   if (!document) return {failed(session, path, document.error()), ""};
   if (session.apply && !options.dry_run)
     if (auto status = check_output(plan, options.force); !status)
-      return {failed(session, plan.model_path, status.error()), ""};
+      return {failed_output(session, path, plan.model_path, status.error()), ""};
 
   auto prepared = prepare_model((*document)->model(), options);
   if (!prepared) return {failed(session, path, prepared.error()), ""};
@@ -265,72 +278,41 @@ std::vector<ModelRun> run_models(const Session& session, const std::vector<std::
   return runs;
 }
 
-struct ReportFile {
-  ReportFormat format;
-  std::string path;
-};
-
-Result<ReportFormat> parse_format(const std::string& name) {
-  if (const auto format = report_format_from_name(name)) return *format;
-  return usage_error(
-      fmt::format("no report format is called {}{}", name, did_you_mean(name, report_format_names())));
-}
-
-Result<std::vector<ReportFile>> parse_reports(const std::vector<std::string>& wishes) {
-  std::vector<ReportFile> files;
-  for (const std::string& wish : wishes) {
-    const std::size_t equals = wish.find('=');
-    if (equals == std::string::npos || equals + 1 == wish.size())
-      return usage_error(fmt::format("--report {}: expected FORMAT=FILE", wish));
-    auto format = parse_format(wish.substr(0, equals));
-    if (!format) return tl::make_unexpected(format.error());
-    files.push_back({*format, wish.substr(equals + 1)});
-  }
-  return files;
-}
-
-/// Prints and writes the reports; the exit code is the worst of the runs'.
-int publish(const Options& options, ReportFormat format, const std::vector<ReportFile>& files,
-            const std::vector<ModelRun>& runs) {
-  std::vector<Diagnosis> diagnoses;
-  int code = 0;
-  for (const ModelRun& run : runs) {
-    code = worse_exit_code(code, run.diagnosis.exit_code);
-    if (!run.diagnosis.error_message.empty()) print_error(run.diagnosis.error_message);
-    if (!run.diff.empty())
-      format == ReportFormat::text ? static_cast<void>(print_data(run.diff)) : print_note(run.diff);
-    diagnoses.push_back(run.diagnosis);
-  }
-  for (const ReportFile& file : files)
-    if (auto status = write_text(file.path, render(diagnoses, file.format)); !status)
-      code = worse_exit_code(code, report(status.error()));
-  const bool people = format == ReportFormat::text || format == ReportFormat::concise;
-  // A run that failed has its one line on standard error already.
-  if (people)
-    std::erase_if(diagnoses, [](const Diagnosis& diagnosis) {
-      return !diagnosis.error_code.empty() && diagnosis.findings.empty();
-    });
-  if (diagnoses.empty() || (people && options.quiet)) return code;
-  if (!print_data(render(diagnoses, format, {use_color(options.color, stdout), options.verbose}))) return 4;
-  return code;
+/// Every file of the run against every other, before any of them is read.
+Status check_files(const Options& options, const std::string& command, const std::vector<std::string>& models,
+                   const std::vector<ReportFile>& reports) {
+  RunFiles files;
+  add_read_files(options, files);
+  const bool writes_models = command == "fix" && !options.dry_run;
+  for (const std::string& model : models)
+    if (!writes_models || !options.in_place) files.reads(model, "the model " + model);
+  if (writes_models)
+    for (const std::string& model : models) {
+      const auto plan = plan_output(model, options.output, options.in_place);
+      if (!plan) continue;  // that model's own run says why
+      files.writes(plan->model_path, (options.in_place ? "the model " : "the fixed model of ") + model);
+      files.writes(plan->diagnosis_path, "the diagnosis of " + model);
+    }
+  for (const ReportFile& file : reports) files.writes(file.path, "--report " + file.path);
+  if (auto status = files.check(); !status) return status;
+  for (const ReportFile& file : reports)
+    if (auto status = check_report_file(file.path, options.force); !status) return status;
+  return {};
 }
 
 int run_session(const Options& options, const std::string& command, bool apply,
                 const std::vector<std::string>& model_paths) {
-  auto format = parse_format(options.output_format);
+  auto format = parse_report_format(options.output_format);
   if (!format) return report(format.error());
-  auto files = parse_reports(options.reports);
+  auto files = parse_reports(options.reports, *format);
   if (!files) return report(files.error());
   auto fail_on = parse_fail_on(options.fail_on);
   if (!fail_on) return report(fail_on.error());
   auto models = expand_models(model_paths);
   if (!models) return report(models.error());
-  for (const ReportFile& file : *files)
-    if (std::any_of(models->begin(), models->end(),
-                    [&](const std::string& model) { return same_file(model, file.path); }))
-      return report({Error::Kind::usage, fmt::format("--report {}: is an input file", file.path)});
   if (!options.output.empty() && models->size() > 1)
     return report({Error::Kind::usage, "-o names one file, but there are several models"});
+  if (auto status = check_files(options, command, *models, *files); !status) return report(status.error());
   auto rules = load_rules(options);
   if (!rules) return report(rules.error());
   auto logs = read_logs(options.logs);

@@ -45,10 +45,10 @@ int explain_text(const Options& options, const RuleBook& rules, const std::strin
                     text));
     return 1;
   }
-  print_data(page_of(options, *hits.front()));
+  std::string out = page_of(options, *hits.front());
   for (std::size_t i = 1; i < hits.size(); ++i)
-    print_data(fmt::format("also possible: {} {}: {}\n", hits[i]->id, hits[i]->name, hits[i]->summary));
-  return 0;
+    out += fmt::format("also possible: {} {}: {}\n", hits[i]->id, hits[i]->name, hits[i]->summary);
+  return print_data(out) ? 0 : 4;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "lib/base/nearest.h"
+#include "lib/base/stream.h"
 #include "lib/diagnose/diagnose.h"
 #include "lib/verify/verify.h"
 
@@ -47,6 +48,10 @@ Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path) {
   return MappedFile::from_bytes("-", std::move(bytes));
 }
 
+Result<std::shared_ptr<const MappedFile>> open_text_input(const std::string& path) {
+  return path == "-" ? open_input(path) : open_file_or_pipe(path);
+}
+
 Result<std::vector<std::string>> expand_models(const std::vector<std::string>& paths) {
   std::vector<std::string> models;
   for (const std::string& path : paths) {
@@ -77,7 +82,7 @@ bool is_folder(const std::string& path) {
 Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths) {
   std::vector<Log> logs;
   for (const std::string& path : paths) {
-    auto file = open_input(path);
+    auto file = open_text_input(path);
     if (!file) return tl::make_unexpected(file.error());
     if ((*file)->bytes().empty())
       return input_error(fmt::format("{}: the log is empty", path == "-" ? "standard input" : path));

@@ -15,6 +15,8 @@ namespace md::app {
 
 /// The file, or for "-" everything on standard input.
 Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path);
+/// The same for logs and diagnoses, which may also come through a pipe: `<(command)`.
+Result<std::shared_ptr<const MappedFile>> open_text_input(const std::string& path);
 
 /// Folders become the model files below them, sorted. Errors: a folder without any.
 Result<std::vector<std::string>> expand_models(const std::vector<std::string>& paths);

@@ -1,13 +1,13 @@
-#include <csignal>
 #include <exception>
 #include <new>
 
 #include "app/command_line.h"
 #include "app/terminal.h"
+#include "lib/base/signals.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // a file past its limit is a failed write with a message, not the end of the program
+  md::keep_standard_streams();
+  md::install_signal_handlers();
   try {
     return md::app::run_command_line(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -6,6 +6,7 @@
 
 #include "app/commands.h"
 #include "app/inputs.h"
+#include "app/publish.h"
 #include "app/terminal.h"
 #include "lib/base/nearest.h"
 #include "lib/diagnose/output.h"
@@ -141,23 +142,26 @@ int run_fp16(const Options& options, const NumericOptions& numeric) {
 int run_runners() { return print_data(runners_text(list_runners())) ? 0 : 4; }
 
 int run_tap(const Options& options, const NumericOptions& numeric) {
+  if (numeric.out == "-") return report({Error::Kind::usage, "-o -: a model needs the name of a file"});
+  const std::filesystem::path input(numeric.model);
+  const std::string out =
+      numeric.out.empty()
+          ? std::filesystem::path(input).replace_extension(".tap" + input.extension().string()).string()
+          : numeric.out;
+  if (same_file(numeric.model, out))
+    return report({Error::Kind::usage, out + ": is the input file; give another name with -o"});
+  RunFiles files;
+  add_read_files(options, files);
+  files.writes(out, "the copy");
+  if (auto status = files.check(); !status) return report(status.error());
+  // Nothing beside a tapped copy says that it is ours.
+  const auto is_ours = [](std::string_view) { return false; };
+  if (auto status = check_replaceable(out, options.force, is_ours); !status) return report(status.error());
   auto document = open_model(numeric.model);
   if (!document) return report(document.error());
   auto tapped = with_tap((*document)->model(), numeric.at);
   if (!tapped) return report(tapped.error());
-  const std::filesystem::path input(numeric.model);
-  OutputPlan plan;
-  plan.model_path =
-      numeric.out.empty()
-          ? std::filesystem::path(input).replace_extension(".tap" + input.extension().string()).string()
-          : numeric.out;
-  if (same_file(numeric.model, plan.model_path))
-    return report({Error::Kind::usage, plan.model_path + ": is the input file; give another name with -o"});
-  std::error_code error;
-  if (std::filesystem::exists(plan.model_path, error) && !options.force)
-    return report({Error::Kind::usage,
-                   plan.model_path + ": exists; give --force to replace it, or another name with -o"});
-  auto written = write_model(**document, *tapped, plan, nullptr);
+  auto written = write_model(**document, *tapped, out);
   if (!written) return report(written.error());
   print_note(fmt::format("wrote {} ({} bytes)", written->path, written->bytes));
   return 0;

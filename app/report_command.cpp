@@ -3,6 +3,7 @@
 
 #include "app/commands.h"
 #include "app/inputs.h"
+#include "app/publish.h"
 #include "app/terminal.h"
 #include "lib/base/nearest.h"
 #include "lib/diagnose/output.h"
@@ -16,17 +17,26 @@ int run_report(const Options& options, const std::vector<std::string>& files, co
     return report(
         {Error::Kind::usage, fmt::format("no report format is called {}{}", options.output_format,
                                          did_you_mean(options.output_format, report_format_names()))});
+  if (!html.empty()) {
+    RunFiles paths;
+    add_read_files(options, paths);
+    for (const std::string& path : files) paths.reads(path, "the diagnosis " + path);
+    paths.writes(html, "--html " + html);
+    if (auto status = paths.check(); !status) return report(status.error());
+    if (auto status = check_report_file(html, options.force); !status) return report(status.error());
+  }
   std::vector<Diagnosis> runs;
   for (const std::string& path : files) {
-    auto file = open_input(path);
+    auto file = open_text_input(path);
     if (!file) return report(file.error());
     const Bytes bytes = (*file)->bytes();
     auto read = read_diagnoses(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     if (!read) return report(read.error());
     runs.insert(runs.end(), std::make_move_iterator(read->begin()), std::make_move_iterator(read->end()));
   }
+  if (html == "-") return print_data(render(runs, ReportFormat::html)) ? 0 : 4;
   if (!html.empty()) {
-    if (auto status = write_text(html, render(runs, ReportFormat::html)); !status)
+    if (auto status = write_text(html, render_file(runs, ReportFormat::html)); !status)
       return report(status.error());
     return 0;
   }

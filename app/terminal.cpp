@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace md::app {
 namespace {
@@ -33,11 +35,24 @@ bool use_color(std::string_view choice, std::FILE* stream) {
 }
 
 void print_error(std::string_view message) { fmt::print(stderr, "modeldoctor: {}\n", one_line(message)); }
-void print_note(std::string_view message) { fmt::print(stderr, "{}\n", message); }
+void print_note(std::string_view message) {
+  if (!message.empty()) fmt::print(stderr, "{}\n", message);
+}
 
 bool print_data(std::string_view text) {
+  static bool failed = false;  // said once; what follows would be the rest of a cut text
+  if (failed || text.empty()) return !failed;
+  errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  return std::fflush(stdout) == 0 && written;
+  if (std::fflush(stdout) == 0 && written) return true;
+  failed = true;
+  const int code = errno;
+  print_error(fmt::format("standard output: {}; what was to be printed is lost or cut",
+                          code == EBADF    ? "is closed"
+                          : code == EPIPE  ? "its reader went away"
+                          : code == ENOSPC ? "the disk is full"
+                                           : std::strerror(code)));
+  return false;
 }
 
 int exit_code(const Error& error) {

@@ -13,8 +13,9 @@ bool use_color(std::string_view choice, std::FILE* stream);
 
 /// "modeldoctor: MESSAGE" on standard error, one line.
 void print_error(std::string_view message);
-void print_note(std::string_view message);
-/// All of it on standard output; false when the reader went away or the disk is full.
+void print_note(std::string_view message);  ///< nothing for an empty one
+/// All of it on standard output; false, with the reason on standard error, when the reader went away, the
+/// disk is full, or the caller closed it.
 bool print_data(std::string_view text);
 
 /// usage, input, unsupported 2; check 3; internal 4.

@@ -14,6 +14,12 @@ md_python_test(judge_gpu judge_gpu.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_
 md_python_test(judge_executorch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} executorch)
 md_python_test(judge_litert_torch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} litert-torch)
 
+# Needs nothing but Python: signals, kills, full disks, closed outputs while the program works.
+if(PYTHON3)
+  add_test(NAME fault_injection COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/test/fault_injection.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR}/fixtures 20)
+  set_tests_properties(fault_injection PROPERTIES TIMEOUT 300)
+endif()
+
 # The layout of the sources. Other versions of clang-format lay some lines out differently.
 find_program(CLANG_FORMAT clang-format)
 if(CLANG_FORMAT)

@@ -57,13 +57,15 @@ TEST_CASE("a table's mistakes are named", "[target]") {
           {"{}", "target: missing"},
           {R"({"target": "t"})", "versions: missing"},
           {R"({"target": "t", "versions": ["x"]})", "versions: expected"},
-          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": [{"check": "versoin"}]}})",
+          {R"({"target": "t", "versions": ["1.0"]})", "formats: missing"},
+          {R"({"target": "t", "versions": ["1.0"], "formats": ["tfl"]})", "formats: expected"},
+          {R"({"target": "t", "versions": ["1.0"], "formats": ["tflite"], "operators": {"ADD": [{"check": "versoin"}]}})",
            "unknown check \"versoin\""},
-          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": ["unary"]}})",
+          {R"({"target": "t", "versions": ["1.0"], "formats": ["tflite"], "operators": {"ADD": ["unary"]}})",
            "unknown sequence \"unary\""},
-          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD SUB ADD": []}})",
+          {R"({"target": "t", "versions": ["1.0"], "formats": ["tflite"], "operators": {"ADD SUB ADD": []}})",
            "\"ADD\" occurs twice"},
-          {R"({"target": "t", "versions": ["1.0"], "operators": {"ADD": [{"check": "version", "versions": "two"}]}})",
+          {R"({"target": "t", "versions": ["1.0"], "formats": ["tflite"], "operators": {"ADD": [{"check": "version", "versions": "two"}]}})",
            "no range"}}) {
     const auto table = parse_table("t.json", json);
     INFO(json);

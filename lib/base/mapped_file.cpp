@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/base/mapped_ranges.h"
+
 namespace md {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
@@ -35,6 +37,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     return input_error(fmt::format("{}: cannot map {} bytes: {}", path, info.st_size, std::strerror(errno)));
   }
   file->data_ = static_cast<const std::uint8_t*>(data);
+  remember_mapping(path, data, file->size_);
   return file;
 }
 
@@ -49,7 +52,10 @@ std::shared_ptr<const MappedFile> MappedFile::from_bytes(std::string name, std::
 
 MappedFile::~MappedFile() {
   if (fd_ < 0) return;
-  if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+  if (data_) {
+    forget_mapping(data_);
+    ::munmap(const_cast<std::uint8_t*>(data_), size_);
+  }
   ::close(fd_);
 }
 

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/partial_files.h"
 #include "lib/base/sha256.h"
 
 namespace md {
@@ -59,9 +61,15 @@ bool is_our_model(const std::string& path, const nlohmann::json& json) {
 
 Status may_replace(const std::string& path, bool ours) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+  const bool leads_somewhere = ::stat(path.c_str(), &info) == 0;
+  if (leads_somewhere && S_ISDIR(info.st_mode))
     return usage_error(fmt::format("{}: is a directory, expected a file to write", path));
-  if (!exists(path) || ours) return {};
+  if (!exists(path)) return {};
+  if (!leads_somewhere)
+    return usage_error(fmt::format("{}: is a link that leads to no file; name the file itself", path));
+  if (!S_ISREG(info.st_mode))
+    return usage_error(fmt::format("{}: is not a regular file, choose another output", path));
+  if (ours) return {};
   return usage_error(fmt::format(
       "{}: exists and was not written by modeldoctor; give --force to replace it, or another name with -o",
       path));
@@ -99,6 +107,7 @@ Result<OutputPlan> plan_output(const std::string& input, const std::string& outp
     return plan;
   }
   if (plan.named) {
+    if (output == "-") return usage_error("-o -: a model needs the name of a file");
     plan.model_path = output;
     plan.diagnosis_path = with_extension(output, ".diagnosis.json");
     if (same_file(input, output))
@@ -118,41 +127,88 @@ Status check_output(const OutputPlan& plan, bool force) {
   const nlohmann::json beside = diagnosis_at(plan.diagnosis_path);
   if (auto status = may_replace(plan.diagnosis_path, force || is_our_diagnosis(beside)); !status)
     return status;
+  remove_leftovers(plan.model_path);
+  remove_leftovers(plan.diagnosis_path);
   if (plan.in_place) return {};
   return may_replace(plan.model_path, force || is_our_model(plan.model_path, beside));
 }
 
-Result<ReportedOutput> write_model(const Document& document, const Model& edited, const OutputPlan& plan,
-                                   const std::function<Status(const Document& written)>& accept) {
-  auto sink = AtomicFileSink::create(plan.model_path);
+Status check_replaceable(const std::string& path, bool force,
+                         const std::function<bool(std::string_view bytes)>& is_ours) {
+  if (auto folder = check_folder(path); !folder) return folder;
+  bool ours = force;
+  struct stat info {};
+  if (!ours && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode))
+    if (auto file = MappedFile::open(path)) {
+      const Bytes bytes = (*file)->bytes();
+      ours = is_ours({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+  if (auto status = may_replace(path, ours); !status) return status;
+  remove_leftovers(path);
+  return {};
+}
+
+Result<ReportedOutput> StagedFiles::add_model(const Document& document, const Model& edited,
+                                              const std::string& path,
+                                              const std::function<Status(const Document& written)>& accept) {
+  auto sink = AtomicFileSink::create(path);
   if (!sink) return tl::make_unexpected(sink.error());
   if (auto status = document.write(edited, **sink); !status) return tl::make_unexpected(status.error());
   if (auto status = (*sink)->flush(); !status) return tl::make_unexpected(status.error());
   ReportedOutput output;
-  output.path = plan.model_path;
-  {
-    auto written = open_document((*sink)->temporary_path());
-    if (!written)
-      return fail(Error::Kind::check, fmt::format("{}: the written file does not open again: {}",
-                                                  plan.model_path, written.error().message));
-    if (accept)
-      if (auto status = accept(**written); !status)
-        return fail(Error::Kind::check, fmt::format("{}: {}", plan.model_path, status.error().message));
-    const Bytes bytes = (*written)->file().bytes();
-    output.bytes = bytes.size();
-    if (bytes.size() <= kHashedBytes) output.sha256 = sha256(bytes);
-  }
-  if (auto status = (*sink)->commit(); !status) return tl::make_unexpected(status.error());
+  output.path = path;
+  auto written = open_document((*sink)->temporary_path());
+  if (!written)
+    return fail(Error::Kind::check,
+                fmt::format("{}: the written file does not open again: {}", path, written.error().message));
+  if (accept)
+    if (auto status = accept(**written); !status)
+      return fail(Error::Kind::check, fmt::format("{}: {}", path, status.error().message));
+  const Bytes bytes = (*written)->file().bytes();
+  output.bytes = bytes.size();
+  if (bytes.size() <= kHashedBytes) output.sha256 = sha256(bytes);
+  files_.push_back({path, std::move(*sink)});
   return output;
 }
 
-Status write_text(const std::string& path, std::string_view text) {
+Status StagedFiles::add_text(const std::string& path, std::string_view text) {
   auto sink = AtomicFileSink::create(path);
   if (!sink) return tl::make_unexpected(sink.error());
   const Bytes bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
   if (auto status = (*sink)->append(bytes); !status) return status;
   if (auto status = (*sink)->flush(); !status) return status;
-  return (*sink)->commit();
+  files_.push_back({path, std::move(*sink)});
+  return {};
+}
+
+Status StagedFiles::commit() {
+  for (const Staged& file : files_)
+    if (auto flushed = file.sink->flush(); !flushed)
+      return input_error(flushed.error().message + "; nothing was written");
+  const CommitGuard guard;  // no signal between two of them
+  std::string replaced;
+  for (const Staged& file : files_) {
+    if (auto status = file.sink->commit(); !status)
+      return input_error(
+          fmt::format("{}; {} was written", status.error().message, replaced.empty() ? "nothing" : replaced));
+    replaced += (replaced.empty() ? "" : ", ") + file.path;
+    ++committed_;
+  }
+  return {};
+}
+
+Result<ReportedOutput> write_model(const Document& document, const Model& edited, const std::string& path) {
+  StagedFiles files;
+  auto output = files.add_model(document, edited, path, nullptr);
+  if (!output) return output;
+  if (auto status = files.commit(); !status) return tl::make_unexpected(status.error());
+  return output;
+}
+
+Status write_text(const std::string& path, std::string_view text) {
+  StagedFiles files;
+  if (auto status = files.add_text(path, text); !status) return status;
+  return files.commit();
 }
 
 }  // namespace md

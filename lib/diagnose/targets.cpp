@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/target/readable.h"
+
 namespace md {
 namespace {
 
@@ -82,6 +84,9 @@ Result<ResolvedTargets> from_flags(const DiagnoseRequest& request) {
     const bool versioned = flag.find('@') != std::string::npos;
     auto target = open_target(!versioned && !told.empty() ? flag + "@" + told : flag);
     if (!target) return tl::make_unexpected(target.error());
+    if (request.document)
+      if (auto readable = check_readable(**target, request.document->model().format); !readable)
+        return usage_error(fmt::format("{}: {}", request.model_path, readable.error().message));
     (*target)->source = "flag";
     const std::string shown = fmt::format("{}@{}", (*target)->name(), (*target)->version.text());
     const auto logged = Version::parse(told);

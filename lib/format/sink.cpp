@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
+#include "lib/base/partial_files.h"
 #include "lib/format/document.h"
 
 namespace md {
@@ -24,11 +24,10 @@ std::string folder_of(const std::string& path) {
 
 tl::unexpected<Error> write_error(const std::string& path, int code) {
   if (code == ENOSPC || code == EDQUOT)
-    return input_error(fmt::format("{}: the disk is full, nothing was written", path));
+    return input_error(fmt::format("{}: cannot be written: the disk is full", path));
   if (code == EFBIG)
-    return input_error(
-        fmt::format("{}: the file system takes no file of this size, nothing was written", path));
-  return input_error(fmt::format("{}: cannot write: {}; nothing was written", path, std::strerror(code)));
+    return input_error(fmt::format("{}: cannot be written: no file of this size may be made here", path));
+  return input_error(fmt::format("{}: cannot be written: {}", path, std::strerror(code)));
 }
 
 Status write_all(int fd, Bytes bytes, const std::string& path) {
@@ -75,33 +74,33 @@ Result<std::unique_ptr<AtomicFileSink>> AtomicFileSink::create(const std::string
       path = real;
       std::free(real);
     }
+  } else if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+    return input_error(fmt::format("{}: is a link that leads to no file; name the file itself", path));
   }
   const std::string folder = folder_of(path);
   if (::stat(folder.c_str(), &info) != 0)
     return input_error(fmt::format("{}: the folder {} does not exist; create it first", path, folder));
   if (!S_ISDIR(info.st_mode)) return input_error(fmt::format("{}: {} is not a folder", path, folder));
+  remove_leftovers(path);
   std::unique_ptr<AtomicFileSink> sink(new AtomicFileSink);
   sink->path_ = path;
-  sink->temporary_ = path + ".XXXXXX.part";
-  sink->fd_ = ::mkostemps(sink->temporary_.data(), 5, O_CLOEXEC);
-  if (sink->fd_ < 0) {
-    const int code = errno;
-    sink->temporary_.clear();
-    if (code == EACCES || code == EPERM || code == EROFS)
+  const int fd = create_partial_file(path, sink->temporary_);
+  if (fd < 0) {
+    if (errno == EACCES || errno == EPERM || errno == EROFS)
       return input_error(
           fmt::format("{}: the folder {} is not writable; choose another output", path, folder));
-    return write_error(path, code);
+    return write_error(path, errno);
   }
-  // mkostemps makes a private file; the result gets the mode that any new file would have.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(sink->fd_, 0666 & ~mask) != 0) return write_error(path, errno);
+  sink->fd_ = fd;
   return sink;
 }
 
 AtomicFileSink::~AtomicFileSink() {
+  if (!committed_ && !temporary_.empty()) {
+    ::unlink(temporary_.c_str());
+    forget_partial_file(temporary_);
+  }
   if (fd_ >= 0) ::close(fd_);
-  if (!committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 Status AtomicFileSink::append(Bytes bytes) { return write_all(fd_, bytes, path_); }
@@ -122,6 +121,11 @@ Status AtomicFileSink::append_range(const MappedFile& file, std::uint64_t offset
     }
     length -= static_cast<std::uint64_t>(done);
   }
+  struct stat now {};
+  if (file.descriptor() >= 0 && ::fstat(file.descriptor(), &now) == 0 &&
+      static_cast<std::uint64_t>(now.st_size) < file.bytes().size())
+    return input_error(fmt::format(
+        "{}: became shorter while it was read; wait until the file is complete, and run again", file.path()));
   return append(file.bytes().subspan(
       static_cast<std::size_t>(from >= 0 && file.descriptor() >= 0 ? from : static_cast<off_t>(offset)),
       length));
@@ -134,8 +138,10 @@ Status AtomicFileSink::flush() {
 
 Status AtomicFileSink::commit() {
   if (auto flushed = flush(); !flushed) return flushed;
+  const CommitGuard guard;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return write_error(path_, errno);
   committed_ = true;
+  forget_partial_file(temporary_);
   // The new name is on disk once its folder is.
   if (const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
     ::fsync(folder);

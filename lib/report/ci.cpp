@@ -91,10 +91,13 @@ Json sarif_run(const Diagnosis& run) {
   for (const std::string& text : run.unexplained_predictions)
     results.push_back(sarif_unexplained(model_path(run), 0, text));
   Json invocation = {{"executionSuccessful", run.error_code.empty()}, {"exitCode", run.exit_code}};
-  if (!run.error_code.empty())
-    invocation["toolExecutionNotifications"] =
-        Json::array({{{"level", "error"}, {"message", {{"text", run.error_message}}}}});
-  return {{"tool", {{"driver", {{"name", "modeldoctor"}, {"version", MD_VERSION}, {"rules", rules}}}}},
+  if (!run.error_code.empty()) {
+    Json notification = {{"level", "error"}, {"message", {{"text", run.error_message}}}};
+    if (run.model)
+      notification["locations"] = Json::array({{{"physicalLocation", physical(run.model->path, 0)}}});
+    invocation["toolExecutionNotifications"] = Json::array({notification});
+  }
+  return {{"tool", {{"driver", {{"name", kGenerator}, {"version", MD_VERSION}, {"rules", rules}}}}},
           {"invocations", Json::array({invocation})},
           {"results", results}};
 }
@@ -180,7 +183,7 @@ std::string github(Runs runs) {
 }
 
 std::string junit(Runs runs) {
-  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  std::string out = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", kJunitMark);
   for (const Diagnosis& run : runs) {
     std::string cases;
     std::size_t tests = 0, failures = 0;

@@ -10,8 +10,14 @@ namespace md::reporters {
 
 using Runs = std::span<const Diagnosis>;
 
+/// What says in a file that this program wrote it; recognize.cpp looks for these.
+inline constexpr std::string_view kGenerator = "modeldoctor";
+inline constexpr std::string_view kHtmlMark = "<meta name=\"generator\" content=\"modeldoctor\">";
+inline constexpr std::string_view kJunitMark = "<testsuites name=\"modeldoctor\">";
+inline constexpr std::string_view kMarkdownMark = "<!-- written by modeldoctor -->";
+
 std::string text(Runs runs, const TextStyle& style);
-std::string concise(Runs runs);
+std::string concise(Runs runs, const TextStyle& style);
 std::string json(Runs runs);
 std::string json_lines(Runs runs);
 std::string sarif(Runs runs);

@@ -121,31 +121,32 @@ Json diagnosis_json(const Diagnosis& d) {
                    {"rules", r.rules},
                    {"benign", r.benign}});
   for (const Finding& finding : d.findings) findings.push_back(finding_json(finding));
-  Json json = {
-      {"schema_version", "1.0"},
-      {"tool", {{"name", "modeldoctor"}, {"version", MD_VERSION}, {"rules_version", d.rules_version}}},
-      {"command", d.command},
-      {"exit_code", d.exit_code},
-      {"status", d.status},
-      {"target", targets},
-      {"log", log},
-      {"findings", findings},
-      {"unexplained", d.unexplained},
-      {"unexplained_predictions", d.unexplained_predictions},
-      {"ruled_out", d.ruled_out},
-      {"notes", d.notes},
-      {"summary", {{"before", d.before}, {"after", d.after}, {"fixed", d.fixed}}},
-      {"model", nullptr},
-      {"prediction", nullptr},
-      {"verification", nullptr},
-      {"output", nullptr},
-      {"error", nullptr}};
-  if (d.model)
+  Json json = {{"schema_version", "1.0"},
+               {"tool", {{"name", kGenerator}, {"version", MD_VERSION}, {"rules_version", d.rules_version}}},
+               {"command", d.command},
+               {"exit_code", d.exit_code},
+               {"status", d.status},
+               {"target", targets},
+               {"log", log},
+               {"findings", findings},
+               {"unexplained", d.unexplained},
+               {"unexplained_predictions", d.unexplained_predictions},
+               {"ruled_out", d.ruled_out},
+               {"notes", d.notes},
+               {"summary", {{"before", d.before}, {"after", d.after}, {"fixed", d.fixed}}},
+               {"model", nullptr},
+               {"prediction", nullptr},
+               {"verification", nullptr},
+               {"output", nullptr},
+               {"error", nullptr}};
+  if (d.model) {
+    const bool read = !d.model->format.empty();  // else the run failed before
     json["model"] = {{"path", d.model->path},
-                     {"format", d.model->format},
-                     {"bytes", d.model->bytes},
+                     {"format", text_or_null(d.model->format)},
+                     {"bytes", read ? Json(d.model->bytes) : Json(nullptr)},
                      {"sha256", text_or_null(d.model->sha256)},
-                     {"nodes", d.model->nodes}};
+                     {"nodes", read ? Json(d.model->nodes) : Json(nullptr)}};
+  }
   if (d.prediction) json["prediction"] = prediction_json(*d.prediction);
   if (d.verification) json["verification"] = verification_json(*d.verification);
   if (d.output)

@@ -128,17 +128,17 @@ std::string markdown_run(const Diagnosis& run) {
 }  // namespace
 
 std::string markdown(Runs runs) {
-  std::string out = "# modeldoctor report\n";
+  std::string out = fmt::format("# modeldoctor report\n{}\n", kMarkdownMark);
   for (const Diagnosis& run : runs) out += "\n" + markdown_run(run);
   return out;
 }
 
 std::string html(Runs runs) {
   std::string out = fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{}\n<meta name=\"viewport\" "
       "content=\"width=device-width\">\n"
       "<title>modeldoctor report</title>\n<style>{}</style>\n</head>\n<body>\n<h1>modeldoctor report</h1>\n",
-      kStyle);
+      kHtmlMark, kStyle);
   for (const Diagnosis& run : runs) out += html_run(run);
   return out + "</body>\n</html>\n";
 }

@@ -40,7 +40,7 @@ std::string render(std::span<const Diagnosis> runs, ReportFormat format, const T
     case ReportFormat::text:
       return reporters::text(runs, style);
     case ReportFormat::concise:
-      return reporters::concise(runs);
+      return reporters::concise(runs, style);
     case ReportFormat::json:
       return reporters::json(runs);
     case ReportFormat::jsonl:

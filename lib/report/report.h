@@ -19,11 +19,18 @@ std::vector<std::string> report_format_names();
 
 struct TextStyle {
   bool color = false;
-  bool verbose = false;  ///< every place of a group, every proof, the change at the source
+  bool verbose = false;           ///< every place of a group, every proof, the change at the source
+  bool errors_elsewhere = false;  ///< runs that failed are counted only: their lines were printed already
 };
 
-/// The report of one or several runs, ending in a newline. `style` matters for text only.
+/// The report of one or several runs, ending in a newline. `style` matters for text and concise only.
 std::string render(std::span<const Diagnosis> runs, ReportFormat format, const TextStyle& style = {});
+
+/// The same for a file: text, concise and github, which have no place for it, end with a line that says who
+/// wrote them.
+std::string render_file(std::span<const Diagnosis> runs, ReportFormat format);
+/// What render_file made, or a diagnosis of ours: a file that may be replaced.
+bool is_our_report(std::string_view text);
 
 /// The JSON Schema of a diagnosis.
 std::string_view diagnosis_schema();

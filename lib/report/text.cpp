@@ -39,7 +39,9 @@ class Writer {
     std::vector<std::string> targets;
     for (const ReportedTarget& target : run.targets) targets.push_back(target_words(target));
     const std::string aim = targets.empty() ? "" : fmt::format(", for {}", fmt::join(targets, " and "));
-    if (run.model)
+    if (run.model && run.model->format.empty())
+      line(run.model->path, "1");
+    else if (run.model)
       line(fmt::format("{}: {}, {} operators{}", run.model->path, run.model->format, run.model->nodes, aim),
            "1");
     else if (!targets.empty())
@@ -166,15 +168,19 @@ class Writer {
 std::string text(Runs runs, const TextStyle& style) {
   std::string out;
   for (const Diagnosis& run : runs) {
+    if (style.errors_elsewhere && is_error_alone(run)) continue;
     if (!out.empty()) out += '\n';
     out += Writer(style).run(run);
   }
+  if (runs.size() > 1) out += (out.empty() ? "" : "\n") + totals_words(runs) + "\n";
   return out;
 }
 
-std::string concise(Runs runs) {
+std::string concise(Runs runs, const TextStyle& style) {
   std::string out;
   for (const Diagnosis& run : runs) {
+    if (style.errors_elsewhere && is_error_alone(run)) continue;
+    const std::size_t before = out.size();
     for (const Finding& finding : run.findings) {
       const std::string sign = mark(finding), from = log_place(run, finding), at = where(run, finding);
       out += fmt::format("{}: {} {}{}{}\n", at, finding.rule, sign.empty() ? "" : sign + " ", finding.message,
@@ -189,7 +195,9 @@ std::string concise(Runs runs) {
     for (const std::string& text : run.unexplained_predictions)
       out += fmt::format("{}: unexplained {}\n", model_path(run), text);
     if (!run.error_code.empty()) out += fmt::format("{}: {}\n", model_path(run), run.error_message);
+    if (out.size() == before) out += fmt::format("{}: {}\n", run.model ? model_path(run) : "log", run.status);
   }
+  if (runs.size() > 1) out += totals_words(runs) + "\n";
   return out;
 }
 

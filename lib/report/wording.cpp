@@ -62,6 +62,27 @@ std::string place(const ReportedLocation& at) {
 
 std::string model_path(const Diagnosis& run) { return run.model ? run.model->path : ""; }
 
+bool is_error_alone(const Diagnosis& run) { return !run.error_code.empty() && run.findings.empty(); }
+
+std::string totals_words(std::span<const Diagnosis> runs) {
+  std::map<std::string, int> states, left;
+  bool models = true;
+  for (const Diagnosis& run : runs) {
+    ++states[run.status];
+    models = models && run.model.has_value();
+    if (run.status == "findings")
+      for (const auto& [severity, count] : run.after) left[severity] += count;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [state, word] : {std::pair{"clean", "clean"}, std::pair{"fixed", "fixed"},
+                                    std::pair{"findings", "with findings"}, std::pair{"failed", "failed"}})
+    if (const int count = states[state]; count > 0)
+      parts.push_back(fmt::format("{} {}", count, word) + (std::string_view(state) == "findings"
+                                                               ? fmt::format(" ({})", counts_words(left))
+                                                               : ""));
+  return fmt::format("{} {}: {}", runs.size(), models ? "models" : "runs", fmt::join(parts, ", "));
+}
+
 std::string log_place(const Diagnosis& run, const Finding& finding) {
   if (finding.log.empty()) return "";
   const ReportedRecord& record = run.log[static_cast<std::size_t>(finding.log.front())];

@@ -1,5 +1,6 @@
 // Words and groupings that several reporters share.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,5 +43,9 @@ std::vector<std::string> lines_of(std::string_view text);
 /// "will not compile" and so on, counted: "2 will not compile, 1 wrong result"; "none" when all are zero.
 std::string counts_words(const std::map<std::string, int>& counts);
 std::string model_path(const Diagnosis& run);
+/// A run that failed before it found anything: its one line says all.
+bool is_error_alone(const Diagnosis& run);
+/// "5 models: 3 clean, 1 with findings (2 will not compile), 1 failed".
+std::string totals_words(std::span<const Diagnosis> runs);
 
 }  // namespace md::reporters

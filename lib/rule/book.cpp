@@ -7,6 +7,7 @@
 #include "lib/base/mapped_file.h"
 #include "lib/base/nearest.h"
 #include "lib/rule/embedded.h"
+#include "lib/rule/page_files.h"
 #include "lib/rule/rule.h"
 
 namespace md {
@@ -25,8 +26,17 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// The pages of a directory and of those below it, ordered by path.
-Result<std::vector<std::string>> pages_of(const std::string& directory) {
+/// FNV-1a: a fingerprint of the pages, not a defence.
+std::uint64_t fingerprint(const std::vector<Rule>& rules) {
+  std::uint64_t hash = 1469598103934665603u;
+  for (const Rule& rule : rules)
+    for (const char c : rule.markdown) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> rule_page_files(const std::string& directory) {
   std::error_code error;
   std::vector<std::string> paths;
   std::filesystem::recursive_directory_iterator it(directory, error), end;
@@ -38,16 +48,6 @@ Result<std::vector<std::string>> pages_of(const std::string& directory) {
   return paths;
 }
 
-/// FNV-1a: a fingerprint of the pages, not a defence.
-std::uint64_t fingerprint(const std::vector<Rule>& rules) {
-  std::uint64_t hash = 1469598103934665603u;
-  for (const Rule& rule : rules)
-    for (const char c : rule.markdown) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
-
-}  // namespace
-
 Result<RuleBook> RuleBook::load(const std::vector<std::string>& user_directories) {
   RuleBook book;
   for (const EmbeddedFile& file : embedded_files()) {
@@ -57,7 +57,7 @@ Result<RuleBook> RuleBook::load(const std::vector<std::string>& user_directories
     book.rules_.push_back(std::move(*rule));
   }
   for (const std::string& directory : user_directories) {
-    auto paths = pages_of(directory);
+    auto paths = rule_page_files(directory);
     if (!paths) return tl::make_unexpected(paths.error());
     for (const std::string& path : *paths) {
       auto file = MappedFile::open(path);

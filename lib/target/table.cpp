@@ -125,6 +125,13 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   }
   if (table.versions.empty()) return reader.error("versions", "missing");
   std::sort(table.versions.begin(), table.versions.end());
+  const Json formats = json.value("formats", Json::array());
+  for (const Json& format : formats) {
+    const auto parsed = format.is_string() ? format_from_name(format.get<std::string>()) : std::nullopt;
+    if (!parsed) return reader.error("formats", "expected a list of tflite, onnx, pt2 or pte");
+    table.formats.push_back(*parsed);
+  }
+  if (table.formats.empty()) return reader.error("formats", "missing");
   const Json types = json.value("types", Json::object());
   for (const auto& [name, list] : types.items())
     for (const Json& type : list)

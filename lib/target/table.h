@@ -22,6 +22,7 @@ using CheckList = std::vector<TableCheck>;
 struct Table {
   std::string target;
   std::vector<Version> versions;  ///< ascending; measured
+  std::vector<Format> formats;    ///< of the files that the runtime reads
   bool signature_names = false;   ///< texts name inputs and outputs as the signature does
   std::map<std::string, std::vector<std::string>, std::less<>> types;
   std::map<std::string, CheckList, std::less<>> operators;   ///< by operator name

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "lib/target/readable.h"
 #include "lib/target/table_target.h"
 
 namespace md {
@@ -14,6 +15,7 @@ struct KnownTarget {
   std::string name;
   const Table* table = nullptr;
   std::vector<Version> versions;  ///< ascending
+  std::vector<Format> formats;    ///< of the files that the runtime reads
 };
 
 constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml",  "vulkan",   "mlx",  "qnn",
@@ -23,16 +25,19 @@ const std::vector<KnownTarget>& all_targets() {
   static const std::vector<KnownTarget> targets = [] {
     std::vector<KnownTarget> all;
     for (const Table& table : embedded_tables()) {
-      all.push_back({table.target, &table, table.versions});
-      if (table.target == "litert-gpu") all.push_back({"litert-gpu+cpu", &table, table.versions});
+      all.push_back({table.target, &table, table.versions, table.formats});
+      if (table.target == "litert-gpu")
+        all.push_back({"litert-gpu+cpu", &table, table.versions, table.formats});
     }
-    // The versions that the rules were measured with.
-    all.push_back({"litert-torch", nullptr, {{{0, 9, 0}}, {{0, 10, 0}}}});
-    all.push_back({"executorch", nullptr, {{{1, 5, 1}}}});
+    // The versions that the rules were measured with. The compilers take exported programs; what ExecuTorch
+    // makes of one is a .pte.
+    all.push_back({"litert-torch", nullptr, {{{0, 9, 0}}, {{0, 10, 0}}}, {Format::pt2}});
+    const std::vector<Format> executorch = {Format::pt2, Format::pte};
+    all.push_back({"executorch", nullptr, {{{1, 5, 1}}}, executorch});
     for (const std::string_view backend : executorch_backends)
-      all.push_back({fmt::format("executorch-{}", backend), nullptr, {{{1, 5, 1}}}});
-    all.push_back({"torch-tensorrt", nullptr, {{{2, 14, 0}}}});
-    all.push_back({"onnxruntime", nullptr, {{{1, 32, 0}}}});
+      all.push_back({fmt::format("executorch-{}", backend), nullptr, {{{1, 5, 1}}}, executorch});
+    all.push_back({"torch-tensorrt", nullptr, {{{2, 14, 0}}}, {Format::pt2}});
+    all.push_back({"onnxruntime", nullptr, {{{1, 32, 0}}}, {Format::onnx}});
     return all;
   }();
   return targets;
@@ -100,6 +105,22 @@ std::vector<TargetListing> known_targets() {
   std::vector<TargetListing> listings;
   for (const KnownTarget& known : all_targets()) listings.push_back({known.name, known.versions});
   return listings;
+}
+
+Status check_readable(const Target& target, Format format) {
+  const auto reads = [&](const KnownTarget& known) {
+    return std::find(known.formats.begin(), known.formats.end(), format) != known.formats.end();
+  };
+  std::vector<std::string> others, taken;
+  for (const KnownTarget& known : all_targets()) {
+    if (reads(known) && known.name == target.name()) return {};
+    if (reads(known)) others.push_back(known.name);
+    if (known.name != target.name()) continue;
+    for (const Format own : known.formats) taken.push_back(fmt::format(".{}", name(own)));
+  }
+  return usage_error(fmt::format("{} does not read .{}, it reads {}; for this file: {}", target.name(),
+                                 name(format), fmt::join(taken, " and "),
+                                 others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", "))));
 }
 
 }  // namespace md

@@ -240,8 +240,9 @@ std::string npy_bytes(const Tensor& tensor) {
 
 Status write_npy(const std::string& path, const Tensor& tensor) {
   const std::string bytes = npy_bytes(tensor);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size())
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  const bool written = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if ((file && std::fclose(file) != 0) || !written)  // what was buffered may fail only now
     return input_error(fmt::format("{}: cannot be written", path));
   return {};
 }

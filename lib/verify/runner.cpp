@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -66,8 +68,15 @@ std::string python(std::string_view runner) {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "modeldoctor-run-XXXXXX").string();
-    if (mkdtemp(pattern.data())) path_ = pattern;
+    const std::string named = environment("TMPDIR"), parent = named.empty() ? "/tmp" : named;
+    std::string pattern = parent + "/modeldoctor-run-XXXXXX";
+    if (mkdtemp(pattern.data()))
+      path_ = pattern;
+    else
+      error_ = fmt::format(
+          "{}{}: no temporary folder can be made there: {}; set TMPDIR to a folder that can be "
+          "written",
+          named.empty() ? "" : "TMPDIR=", parent, std::strerror(errno));
   }
   ~TemporaryFolder() {
     std::error_code error;
@@ -76,9 +85,11 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const fs::path& path() const { return path_; }
+  const std::string& error() const { return error_; }  ///< why `path` is empty
 
  private:
   fs::path path_;
+  std::string error_;
 };
 
 std::string signature_name(const Model& model, ValueId id, bool input) {
@@ -217,7 +228,7 @@ RunnerResult run_on(const std::string& model_path, const Model& model, const std
   RunnerResult result;
   const TemporaryFolder folder;
   if (folder.path().empty()) {
-    result.error = "no temporary folder could be made";
+    result.error = folder.error();
     return result;
   }
   std::vector<std::string> argv;
