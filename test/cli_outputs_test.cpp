@@ -53,8 +53,7 @@ struct Desk {
   }
 };
 
-const std::vector<std::string> kEveryFormat = {"text",   "concise", "json",     "jsonl", "sarif",
-                                               "github", "junit",   "markdown", "html"};
+const std::vector<std::string> kEveryFormat = report_format_names();
 
 }  // namespace
 
@@ -112,6 +111,9 @@ TEST_CASE("no path is written twice in one run", "[cli][outputs]") {
                 {"would be one file"});
   check_refused(
       run_program({"check", model, "--report", "json=" + report + ",sarif=" + folder.path("./r.json")}),
+      {"would be one file"});
+  check_refused(
+      run_program_after("cd " + folder.path(""), {"check", model, "--report", "json=r.json,sarif=./r.json"}),
       {"would be one file"});
   check_refused(run_program({"fix", model, model}), {"would be one file"});
   check_refused(run_program({"fix", model, other}), {"m.diagnosis.json", "would be one file"});
@@ -197,6 +199,17 @@ TEST_CASE("a target that cannot read the file is bad usage", "[cli][outputs]") {
   check_refused(run_program({"check", test::fixture("LTC001-amax-no-layout-rewriter/before.pt2"), "--target",
                              "litert-gpu"}),
                 {"litert-gpu", ".pt2", "executorch"});
+}
+
+TEST_CASE("a log of a runtime that cannot read the file does not choose the target", "[cli][outputs]") {
+  const ScratchFolder folder;
+  const std::string log = folder.copy("LTC002-fft-no-lowering/compile.log", "err.txt");
+  const ProgramResult run = run_program({"check", test::fixture("cli/hardtanh.tflite"), "--log", log});
+  INFO(run.out);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.out, "for litert-gpu"));
+  CHECK(contains(run.out, "litert-torch, which does not read .tflite"));
+  CHECK(contains(run.out, "LRT015"));
 }
 
 TEST_CASE("one broken model among several", "[cli][outputs]") {

@@ -100,6 +100,7 @@ Diagnosis failed_sample() {
   Diagnosis d;
   d.command = "fix";
   d.rules_version = "0123456789abcdef";
+  d.model = ReportedModel{.path = "broken.tflite", .format = "", .sha256 = "", .bytes = 0, .nodes = 0};
   fail_run(d, 2, "input", "broken.tflite: truncated at byte 12, expected a table");
   return d;
 }

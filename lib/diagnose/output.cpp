@@ -71,8 +71,7 @@ Status may_replace(const std::string& path, bool ours) {
     return usage_error(fmt::format("{}: is not a regular file, choose another output", path));
   if (ours) return {};
   return usage_error(fmt::format(
-      "{}: exists and was not written by modeldoctor; give --force to replace it, or another name with -o",
-      path));
+      "{}: exists and was not written by modeldoctor; give --force to replace it, or another name", path));
 }
 
 Status check_folder(const std::string& path) {
@@ -82,8 +81,7 @@ Status check_folder(const std::string& path) {
     return usage_error(fmt::format("{}: the folder {} does not exist; create it first", path, folder));
   if (!S_ISDIR(info.st_mode)) return usage_error(fmt::format("{}: {} is not a folder", path, folder));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    return usage_error(
-        fmt::format("{}: the folder {} is not writable; choose another with -o", path, folder));
+    return usage_error(fmt::format("{}: the folder {} is not writable; choose another", path, folder));
   return {};
 }
 

@@ -15,8 +15,9 @@ std::string identity(const std::string& path) {
     return fmt::format("{}:{}", static_cast<std::uint64_t>(info.st_dev),
                        static_cast<std::uint64_t>(info.st_ino));
   std::error_code error;
-  const std::filesystem::path whole = std::filesystem::weakly_canonical(path, error);
-  return error ? path : whole.string();
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  const std::filesystem::path plain = std::filesystem::weakly_canonical(whole, error);
+  return error ? path : plain.string();
 }
 
 }  // namespace

@@ -153,8 +153,13 @@ Result<ResolvedTargets> resolve_targets(const DiagnoseRequest& request) {
     } else {
       target = from_runtime(runtime, request, resolved.notes);
     }
-    if (target) resolved.targets.push_back(std::move(target));
-    return resolved;
+    const bool unread =
+        target && request.document && !check_readable(*target, request.document->model().format);
+    if (target && !unread) resolved.targets.push_back(std::move(target));
+    if (!unread) return resolved;
+    // Its lines count; what another runtime would say of this file is asked of the file's own.
+    resolved.notes = {fmt::format("the log is of {}, which does not read .{}: it is not about this file",
+                                  target->name(), name(request.document->model().format))};
   }
   if (!request.document || request.document->model().format != Format::tflite) return resolved;
   auto target = open_target("litert-gpu");

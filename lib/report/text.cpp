@@ -194,7 +194,10 @@ std::string concise(Runs runs, const TextStyle& style) {
     }
     for (const std::string& text : run.unexplained_predictions)
       out += fmt::format("{}: unexplained {}\n", model_path(run), text);
-    if (!run.error_code.empty()) out += fmt::format("{}: {}\n", model_path(run), run.error_message);
+    if (!run.error_code.empty())
+      out += run.error_message.starts_with(model_path(run))
+                 ? run.error_message + "\n"
+                 : fmt::format("{}: {}\n", model_path(run), run.error_message);
     if (out.size() == before) out += fmt::format("{}: {}\n", run.model ? model_path(run) : "log", run.status);
   }
   if (runs.size() > 1) out += totals_words(runs) + "\n";
