@@ -20,7 +20,10 @@ namespace {
 Result<std::unique_ptr<Document>> open_model(const std::string& path) {
   auto file = open_input(path);
   if (!file) return tl::make_unexpected(file.error());
-  return open_document(*file);
+  auto document = open_document(*file);
+  if (document && (*document)->model().graphs.empty())
+    return input_error(fmt::format("{}: the file holds no graph, so it computes nothing", path));
+  return document;
 }
 
 Result<CompareOptions> compare_options(const Options& options, const NumericOptions& numeric,

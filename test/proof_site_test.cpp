@@ -305,3 +305,43 @@ TEST_CASE("only what differs is the site", "[proof]") {
   REQUIRE(none.outputs.empty());
   REQUIRE(prove(m, m, 0, {}).equal);
 }
+
+TEST_CASE("a large product that reads one value twice is proven in front of it", "[proof]") {
+  const Model before =
+      parse("input %x : f32[768, 768]\n%y = BATCH_MATMUL(%x, %x) : f32[768, 768]\noutput %y\n");
+  PatchBuilder builder(before.graphs[0], 0, "a copy for the second operand");
+  const ValueId copy = builder.add_value("copy", DType::f32, {768, 768});
+  const ValueId shape = builder.add_constant("shape", DType::i32, {2}, std::vector<double>{768, 768});
+  builder.add_node("RESHAPE", {before.graphs[0].inputs[0], shape}, {copy});
+  builder.rewire(0, 1, copy);
+  const std::vector<Patch> patches = {builder.take()};
+  const auto after = apply_patches(before, patches);
+  REQUIRE(after);
+  const auto narrow = find_narrow_site(before, *after, 0);
+  REQUIRE(narrow);
+  CHECK(narrow->outputs == std::vector<std::pair<ValueId, ValueId>>{{before.graphs[0].inputs[0], copy}});
+  CHECK(unfit_site(before, *after, *narrow) == std::nullopt);
+  const Proof proof = prove(before, *after, 0, {});
+  INFO(proof.note << proof.counterexample);
+  CHECK(proof.method == ProofMethod::movement);
+  CHECK(proof.equal);
+}
+
+TEST_CASE("a site that names what is not there is not run", "[proof]") {
+  const Versions same(relu01, relu01);
+  const Model& m = same.before;
+  const auto beyond = static_cast<ValueId>(m.graphs[0].values.size());
+  Site site = find_site(m, m, 0);
+  CHECK(unfit_site(m, m, site) == std::nullopt);
+  site.outputs = {{0, beyond}};
+  CHECK(unfit_site(m, m, site) != std::nullopt);
+  site = find_site(m, m, 0);
+  site.inputs = {beyond};
+  CHECK(unfit_site(m, m, site) != std::nullopt);
+  site = find_site(m, m, 0);
+  site.before = {static_cast<NodeId>(m.graphs[0].nodes.size())};
+  CHECK(unfit_site(m, m, site) != std::nullopt);
+  site = find_site(m, m, 0);
+  site.graph = 7;
+  CHECK(unfit_site(m, m, site) != std::nullopt);
+}

@@ -293,3 +293,40 @@ TEST_CASE("no damaged word of a .pt2 crashes the reader", "[pt2]") {
       (void)survives(make_zip(changed));
     }
 }
+
+TEST_CASE("declared shapes of a program follow from its operands", "[pt2]") {
+  const std::string view =
+      "\"view\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 1}, {\"as_int\": 8}, {\"as_int\": 64}]";
+  holds(error_of(edited_once(attention(), view, "\"view\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 512}]")),
+        "expected a result of shape 1x8x? for aten.view.default, found \"view\" of shape 512");
+  holds(error_of(edited_once(
+            attention(), view,
+            "\"view\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 1}, {\"as_int\": 8}, {\"as_int\": 63}]")),
+        "expected a result of 512 elements for aten.view.default, found 1x8x63");
+  const std::string amax = "\"amax\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 1}, {\"as_int\": 1}, ";
+  holds(error_of(edited_once(weighted(), amax, "\"amax\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 1}, ")),
+        "expected a result of shape 1x1x8x8 for aten.amax.default, found \"amax\" of shape 1x8x8");
+  holds(error_of(edited_once(weighted(), "\"sub\": {\"dtype\": 7", "\"sub\": {\"dtype\": 10")),
+        "expected a real result of aten.sub.Tensor");
+}
+
+TEST_CASE("arguments of a node are of the kinds of its schema", "[pt2]") {
+  const std::string dim0 = "{\"name\": \"dim0\", \"arg\": {\"as_int\": 1}";
+  holds(error_of(edited_once(attention(), dim0,
+                             "{\"name\": \"dim0\", \"arg\": {\"as_tensor\": {\"name\": \"q\"}}")),
+        "expected an argument \"dim0\" of aten.transpose.int that is an integer");
+  holds(error_of(edited_once(attention(), dim0, "{\"name\": \"dim0\", \"arg\": {\"as_ints\": [1]}")),
+        "expected an argument \"dim0\" of aten.transpose.int that is an integer");
+  holds(error_of(edited_once(attention(), "\"name\": \"dim0\"", "\"name\": \"dim\"")),
+        "expected an argument \"dim0\" of aten.transpose.int that is an integer");
+  holds(error_of(edited_once(attention(),
+                             "\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"transpose\"}}",
+                             "\"name\": \"self\", \"arg\": {\"as_tensors\": [{\"name\": \"transpose\"}]}")),
+        "expected an argument \"self\" of aten.view.default that is a tensor");
+  holds(error_of(edited_once(attention(),
+                             "\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"transpose\"}}",
+                             "\"name\": \"self\", \"arg\": {\"as_int\": 3}")),
+        "expected a tensor among the arguments of aten.view.default");
+  holds(error_of(edited_once(attention(), "{\"as_ints\": [1, 8, -1]}", "{\"as_float\": 1.5}")),
+        "expected an argument \"size\" of aten.view.default that is a list of integers");
+}

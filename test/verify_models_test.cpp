@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lib/edit/changes.h"
+#include "lib/format/document.h"
+#include "lib/format/pt2_render.h"
 #include "lib/graph/text.h"
 #include "lib/verify/runner.h"
 #include "lib/verify/verify.h"
@@ -206,4 +209,71 @@ TEST_CASE("the runners that come with the program are listed", "[verify]") {
   const auto runners = list_runners(false);
   REQUIRE(runners.size() == 3);
   for (const RunnerInfo& r : runners) REQUIRE_FALSE(r.script.empty());
+}
+
+TEST_CASE("every inner value of a .pt2 can be tapped, and the file opens again", "[verify][pt2]") {
+  for (const auto& entry : std::filesystem::directory_iterator(test::fixture(""))) {
+    const std::string path = (entry.path() / "before.pt2").string();
+    if (!std::filesystem::exists(path)) continue;
+    const auto document = open_document(path);
+    REQUIRE(document);
+    const Graph& graph = (*document)->model().graphs[0];
+    std::size_t done = 0;
+    for (const Value& value : graph.values) {
+      const auto tapped = with_tap((*document)->model(), value.name);
+      if (!tapped || done > 4) continue;
+      INFO(path << " " << value.name);
+      MemorySink sink;
+      const auto written = (*document)->write(*tapped, sink);
+      INFO((written ? "" : written.error().message));
+      REQUIRE(written);
+      const auto again = open_document(MappedFile::from_bytes("tapped.pt2", sink.bytes));
+      INFO((again ? "" : again.error().message));
+      REQUIRE(again);
+      CHECK(same_structure(*tapped, (*again)->model()) == std::nullopt);
+      const Graph& there = (*again)->model().graphs[0];
+      REQUIRE(there.outputs.size() == graph.outputs.size() + 1);
+      CHECK(there.value(there.outputs.back()).name == value.name);
+      ++done;
+    }
+  }
+}
+
+TEST_CASE("what a call gives gets longer by the values tapped", "[verify][pt2]") {
+  const std::string leaf = R"({"type":null,"context":null,"children_spec":[]})";
+  const auto tuple = [&](const std::string& children) {
+    return R"([1,{"type":"builtins.tuple","context":"null","children_spec":[)" + children + "]}]";
+  };
+  CHECK(result_tree_with("[1, " + leaf + "]", 1) == tuple(leaf + "," + leaf));
+  CHECK(result_tree_with(tuple(leaf), 2) == tuple(leaf + "," + leaf + "," + leaf));
+  const std::string dict = R"({"type":"builtins.dict","context":"[\"a\"]","children_spec":[)" + leaf + "]}";
+  CHECK(result_tree_with("[1, " + dict + "]", 1) == tuple(dict + "," + leaf));
+  CHECK(result_tree_with("[1]", 1) == std::nullopt);
+  CHECK(result_tree_with("{", 1) == std::nullopt);
+  CHECK(result_tree_with(R"([1, {"type": "builtins.tuple", "children_spec": 3}])", 1) == std::nullopt);
+}
+
+TEST_CASE("a model without a graph computes nothing, and is told so", "[verify]") {
+  const Model nothing;
+  const auto tapped = with_tap(nothing, "x");
+  REQUIRE_FALSE(tapped);
+  CHECK(tapped.error().kind == Error::Kind::input);
+  CHECK_FALSE(load_inputs(nothing, {"x.npy"}));
+  CHECK_FALSE(verify_device(nothing, {{}}, {}, {}));
+  RunnerOptions options;
+  options.command = "true";
+  CHECK(run_on("m.tflite", nothing, {}, options).error.find("no graph") != std::string::npos);
+  CHECK_FALSE(verify_on(nothing, "m.tflite", nothing, options, {}).evaluated);
+}
+
+TEST_CASE("without a folder for temporary files a runner says which one is missing", "[verify]") {
+  const Model model = parse("input %x : f32[2]\n%y = RELU(%x) : f32[2]\noutput %y\n");
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", "/nonexistent/folder", 1);
+  RunnerOptions options;
+  options.command = "true";
+  const RunnerResult result = run_on("model.tflite", model, {}, options);
+  before ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
+  CHECK(result.error.find("/nonexistent/folder: set TMPDIR") != std::string::npos);
 }

@@ -11,6 +11,7 @@
 #include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/versions.h"
 #include "lib/edit/apply.h"
+#include "lib/edit/well_typed.h"
 #include "lib/eval/proof.h"
 
 namespace md {
@@ -91,6 +92,10 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
   auto after = apply_patches(local.model, std::span(&local.patch, 1));
   if (!after) {
     lower(reported, "manual", after.error().message);
+    return tried;
+  }
+  if (const auto fault = ill_typed(local.model, *after)) {
+    lower(reported, "manual", "its types do not hold together: " + *fault);
     return tried;
   }
   settle_operator_versions(local.model, *after);
@@ -193,16 +198,24 @@ struct Chosen {
   Patch patch;
 };
 
+/// Patches that are right one by one may contradict each other: one retypes what another reads.
+Result<Model> apply_together(const Model& model, const std::vector<Patch>& patches) {
+  auto changed = apply_patches(model, patches);
+  if (!changed) return changed;
+  if (const auto fault = ill_typed(model, *changed)) return fail(Error::Kind::internal, *fault);
+  return changed;
+}
+
 /// Applies all at once; when they do not compose after all, as many as do, in order.
 std::optional<Model> apply_chosen(const Model& model, std::vector<Chosen>& chosen) {
   std::vector<Patch> patches;
   for (const Chosen& choice : chosen) patches.push_back(choice.patch);
-  if (auto all = apply_patches(model, patches)) return std::move(*all);
+  if (auto all = apply_together(model, patches)) return std::move(*all);
   patches.clear();
   std::optional<Model> result;
   std::erase_if(chosen, [&](const Chosen& choice) {
     patches.push_back(choice.patch);
-    auto next = apply_patches(model, patches);
+    auto next = apply_together(model, patches);
     if (next)
       result = std::move(*next);
     else

@@ -140,6 +140,7 @@ Result<Model> pin_shapes(const Model& model, const std::map<std::string, Shape>&
   if (model.format != Format::tflite)
     return usage_error(fmt::format("--shape: shapes of .{} files cannot be pinned; export with fixed sizes",
                                    name(model.format)));
+  if (model.graphs.empty()) return input_error("--shape: the model holds no graph");
   Pinning pinning(model);
   for (const auto& [name, shape] : shapes)
     if (auto status = pin_input(pinning.graph(), name, shape); !status)

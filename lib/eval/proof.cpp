@@ -17,8 +17,11 @@ namespace {
 
 constexpr double summed_limit =
     1e30;  // |inputs| of rewrites that may reorder sums: near the end of f32 any order may overflow
-constexpr double work_budget = 3e8;  // multiply-adds of one proof: well under a second
-constexpr int fewest_samples = 3;    // of a site that cannot be made smaller
+constexpr double work_budget = 3e8;         // multiply-adds of one proof: well under a second
+constexpr double work_of_drawing = 8;       // multiply-adds that cost as much as to draw and read one number
+constexpr double most_elements = 1 << 25;   // of a site's inputs that are compared at full size
+constexpr double tried_elements = 1 << 28;  // of all inputs on the way to a smaller site
+constexpr int fewest_samples = 3;           // of a site that cannot be made smaller
 constexpr std::int64_t smallest_dimension = 5;
 constexpr int shrink_tries = 16;
 constexpr std::size_t fill_limit = 4096;  // elements of a site that is still run once for each 8-bit value
@@ -79,6 +82,10 @@ class Prover {
 
   Proof prove() {
     Proof proof;
+    if (const auto unfit = unfit_site(before_, after_, site_)) {
+      proof.note = "the site cannot be run: " + *unfit;
+      return proof;
+    }
     if (site_.outputs.empty()) {
       proof.method = ProofMethod::exhaustive;
       proof.equal = true;
@@ -208,13 +215,18 @@ class Prover {
     std::vector<std::int64_t> sizes = {1};
     if (runner_.has_dynamic_input()) sizes = {1, 3, 7};
     int evaluated = 0, skipped = 0;
-    const double work = runner_.work(sizes.back());
+    const auto elements = static_cast<double>(total_elements(runner_.shapes(sizes.back())));
+    const double work = std::max(runner_.work(sizes.back()), elements * work_of_drawing);
     const int wanted = std::max(options_.samples, 1);
     int count =
         static_cast<int>(std::clamp(work_budget / std::max(work, 1.0) / static_cast<double>(sizes.size()),
                                     1.0, static_cast<double>(wanted)));
     std::optional<InputShapes> small;
     if (count < wanted && sizes.size() == 1) small = smaller_site(work);
+    if (!small && elements > most_elements) {
+      proof.note = fmt::format("its inputs have {:.0f} elements, too many to be compared", elements);
+      return proof;
+    }
     if (!small) count = std::max(count, std::min(fewest_samples, wanted));
     for (const std::int64_t size : sizes)
       for (const Recipe& recipe : finite_recipes(count, options_.seed)) {
@@ -269,7 +281,9 @@ class Prover {
       for (std::size_t k = 0; same && k < before->size(); ++k) same = (*before)[k].shape == (*after)[k].shape;
       return same;
     };
-    const InputShapes small = shrink_shapes(full, smallest_dimension, runs, shrink_tries);
+    const double affordable = tried_elements / std::max(static_cast<double>(total_elements(full)), 1.0);
+    const int tries = static_cast<int>(std::clamp(affordable, 2.0, static_cast<double>(shrink_tries)));
+    const InputShapes small = shrink_shapes(full, smallest_dimension, runs, tries);
     runner_.set_shapes({});
     // A little smaller is not worth another shape in the proof.
     const double share =
@@ -391,7 +405,7 @@ Proof prove(const Model& before, const Model& after, int graph_index, const Proo
   }
   const Site site = find_site(before, after, graph_index);
   // Where the readers of what is replaced are large products, equal bits in front of them are proof enough.
-  if (options.exactness == Exactness::exact && !options.repairs_fp16 &&
+  if (options.exactness == Exactness::exact && !options.repairs_fp16 && !unfit_site(before, after, site) &&
       SiteRunner(before, after, site).work(1) > work_budget / fewest_samples)
     if (const auto narrow = find_narrow_site(before, after, graph_index))
       if (Proof narrower = Prover(before, after, *narrow, options).prove(); narrower.equal) return narrower;

@@ -99,6 +99,10 @@ double bounded(double v, const SampleLimits& limits) {
   return std::isfinite(t) ? limits.low + (t < 0 ? t + width : t) : limits.low;
 }
 
+/// Very large tensors repeat a block of numbers: to draw each would take longer than what is computed with
+/// them. A prime, so that no axis has its period.
+constexpr std::size_t block = 1048573;
+
 /// Numbers of one sample, row by row along the last axis.
 std::vector<double> float_numbers(const Shape& shape, std::size_t count, const Recipe& recipe, int position) {
   std::vector<double> numbers(count);
@@ -112,7 +116,8 @@ std::vector<double> float_numbers(const Shape& shape, std::size_t count, const R
   const std::size_t pace = paces[static_cast<std::size_t>(position) % std::size(paces)],
                     start = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(n)));
   const auto outlier_at = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(row)));
-  for (std::size_t i = 0; i < count; ++i) {
+  const std::size_t drawn = count > 4 * block ? block : count;
+  for (std::size_t i = 0; i < drawn; ++i) {
     double& v = numbers[i];
     switch (recipe.kind) {
       case Recipe::Kind::extremes:
@@ -152,6 +157,7 @@ std::vector<double> float_numbers(const Shape& shape, std::size_t count, const R
         break;
     }
   }
+  for (std::size_t i = drawn; i < count; ++i) numbers[i] = numbers[i - drawn];
   return numbers;
 }
 

@@ -1,5 +1,7 @@
 #include "lib/eval/site.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -36,8 +38,12 @@ std::vector<NodeId> in_order(const Graph& graph, const NodeSet& nodes) {
   return ordered;
 }
 
+bool exists(const Graph& graph, ValueId v) {
+  return v >= 0 && static_cast<std::size_t>(v) < graph.values.size();
+}
+
 bool made_inside(const Graph& graph, const NodeSet& nodes, ValueId v) {
-  if (static_cast<std::size_t>(v) >= graph.values.size()) return false;
+  if (!exists(graph, v)) return false;
   const NodeId producer = graph.producer(v);
   return producer != none_id && nodes.count(producer) != 0;
 }
@@ -52,8 +58,9 @@ Site bounded(const Model& before, const Model& after, int graph_index, const Nod
   site.before = in_order(a, old_nodes);
   site.after = in_order(b, new_nodes);
 
+  // A value that only the new graph has stands for another one of the old: it is in `outputs` with that.
   const auto compare_at = [&](ValueId v) {
-    if (v != none_id && (made_inside(a, old_nodes, v) || made_inside(b, new_nodes, v)))
+    if (exists(a, v) && (made_inside(a, old_nodes, v) || made_inside(b, new_nodes, v)))
       outputs.insert({v, v});
   };
   for (const NodeId id : b.order)
@@ -158,6 +165,27 @@ bool writes_in_place(const Graph& graph) {
 }
 
 }  // namespace
+
+std::optional<std::string> unfit_site(const Model& before, const Model& after, const Site& site) {
+  const auto g = static_cast<std::size_t>(site.graph);
+  if (site.graph < 0 || g >= before.graphs.size() || g >= after.graphs.size())
+    return fmt::format("there is no graph {}", site.graph);
+  const Graph &a = before.graphs[g], &b = after.graphs[g];
+  const auto live = [](const Graph& graph, const std::vector<NodeId>& nodes) {
+    return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+      return id >= 0 && static_cast<std::size_t>(id) < graph.nodes.size() && graph.is_live(id);
+    });
+  };
+  if (!live(a, site.before) || !live(b, site.after)) return "it names a node that its graph does not have";
+  for (const auto& [v, w] : site.outputs)
+    if (!exists(a, v) || !exists(b, w))
+      return fmt::format("it compares value {} with value {}, and one of them does not exist", v, w);
+  for (const ValueId v : site.inputs)
+    if (!exists(b, v)) return fmt::format("it reads value {}, which does not exist", v);
+  for (const ValueId v : site.folded)
+    if (!exists(a, v)) return fmt::format("it folds value {}, which the old version does not have", v);
+  return std::nullopt;
+}
 
 Site find_site(const Model& before, const Model& after, int graph_index) {
   return changed_site(before, after, graph_index, nullptr);

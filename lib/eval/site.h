@@ -1,6 +1,7 @@
 // The part of a graph that differs between two versions of a model, with what it reads and what it gives.
 #pragma once
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@ Site find_site(const Model& before, const Model& after, int graph_index);
 /// for instead, which proves more than the node would show and asks for no kernel of it. nullopt: no such
 /// node.
 std::optional<Site> find_narrow_site(const Model& before, const Model& after, int graph_index);
+
+/// Why a site cannot be run on these versions, as part of a sentence: a node or value that it names is not in
+/// the graph in which it is looked up. nullopt: it can.
+std::optional<std::string> unfit_site(const Model& before, const Model& after, const Site& site);
 
 /// The same site with up to `levels` levels of its unchanged producers added (at most `max_nodes`): for
 /// rewrites that rest on where their operands come from. Unchanged when there is nothing to add.

@@ -9,7 +9,7 @@
 
 #include "lib/format/pt2_metadata.h"
 #include "lib/graph/aten_schema.h"
-#include "lib/graph/aten_view.h"
+#include "lib/graph/aten_types.h"
 
 namespace md {
 namespace {
@@ -206,25 +206,15 @@ class GraphReader {
       if (name.empty()) name = fmt::format("{}", position);
       if (auto ok = read_argument(name, input.at("arg"), node, at); !ok) return ok;
     }
-    if (const std::string_view absent = missing_operand(node); !absent.empty())
-      return bad(json, fmt::format("an argument \"{}\" of {}", absent, node.op));
     for (Json output = json.at("outputs").first(); output; output = output.next())
       if (auto ok = read_output(output, node, at); !ok) return ok;
+    // Rules and kernels rest on the schema and on types that follow from each other.
+    if (const auto wanted = schema_misfit(graph_, node)) return bad(json, *wanted);
+    if (const auto wanted = aten_type_misfit(graph_, node)) return bad(json, *wanted);
     read_pt2_metadata(json.at("metadata"), node);
     graph_.order.push_back(static_cast<NodeId>(graph_.nodes.size()));
     graph_.nodes.push_back(std::move(node));
     at_.nodes_at.push_back(std::move(at));
-    return {};
-  }
-
-  /// A tensor that the operator's schema asks for and the node does not have.
-  static std::string_view missing_operand(const Node& node) {
-    const AtenSchema* schema = aten_schema(node.op);
-    if (!schema) return {};
-    for (const AtenArgument& argument : schema->arguments)
-      if (argument.kind == AtenKind::tensor && !node.attrs.find(argument.name) &&
-          aten_operand(node, argument.name) == none_id)
-        return argument.name;
     return {};
   }
 

@@ -75,6 +75,7 @@ struct Pt2Layout {
   std::unique_ptr<JsonText> json;
   std::vector<Pt2GraphLayout> graphs;
   JsonSpan input_specs_at, output_specs_at;
+  Json result_tree;  ///< out_spec of the whole program: a text with JSON in it; absent when nothing says it
   std::vector<Pt2Spec> input_specs, output_specs;
   Pt2Config weights, constants;
 };

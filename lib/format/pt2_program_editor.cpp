@@ -333,6 +333,24 @@ void Pt2ProgramEditor::edit_placeholders() {
   splices_.replace_elements(layout_.input_specs_at, specs);
 }
 
+/// Outputs from position `first` on, which the file's program does not have: behind the others, and in the
+/// tree of what a call gives.
+Status Pt2ProgramEditor::add_results(std::size_t first, std::vector<std::string>& ports,
+                                     std::vector<std::string>& specs) {
+  const Graph& after = edited_.graphs[0];
+  if (first >= after.outputs.size()) return {};
+  for (std::size_t i = first; i < after.outputs.size(); ++i) {
+    const ValueId id = after.outputs[i];
+    ports.push_back(render_value(after.value(id), name_of(0, id)));
+    specs.push_back(fmt::format("{{\"user_output\": {{\"arg\": {}}}}}", ports.back()));
+  }
+  if (layout_.result_tree.kind() != Json::Kind::string) return {};
+  const auto tree = result_tree_with(layout_.result_tree.text(), after.outputs.size() - first);
+  if (!tree) return cannot("an output was added, and the program does not say what a call of it gives");
+  splices_.replace(layout_.result_tree.span(), json_quote(*tree));
+  return {};
+}
+
 /// graph.outputs and output_specs: changed names, and buffer mutations that came or went (torch wants them
 /// first).
 Status Pt2ProgramEditor::edit_results() {
@@ -381,7 +399,7 @@ Status Pt2ProgramEditor::edit_results() {
     ports.push_back(splices_.text_of(at.output_ports[i].whole));
     specs.push_back(splices_.text_of(spec.whole));
   }
-  if (next != after.outputs.size()) return cannot("an output was added");
+  if (auto ok = add_results(next, ports, specs); !ok) return ok;
   rebuilt = rebuilt || specs.size() != layout_.output_specs.size();
   if (!rebuilt) return {};
   splices_.replace_elements(at.outputs, ports);

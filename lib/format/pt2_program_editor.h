@@ -44,6 +44,7 @@ class Pt2ProgramEditor {
   Status edit_interface();
   void edit_placeholders();
   Status edit_results();
+  Status add_results(std::size_t first, std::vector<std::string>& ports, std::vector<std::string>& specs);
   bool is_renamed(std::size_t index, ValueId id) const;
   std::string name_of(std::size_t index, ValueId id) const;
   std::string metadata_for(std::size_t index, const Node& node) const;

@@ -179,6 +179,8 @@ class Pt2Reader {
     layout_.input_specs_at = inputs.span(), layout_.output_specs_at = outputs.span();
     layout_.input_specs = read_specs(inputs, input_kinds),
     layout_.output_specs = read_specs(outputs, output_kinds);
+    for (Json call = module.at("module_call_graph").first(); call; call = call.next())
+      if (call.at("fqn").text().empty()) layout_.result_tree = call.at("signature").at("out_spec");
     const Pt2GraphLayout& at = layout_.graphs.front();
     if (layout_.input_specs.size() != at.input_ports.size() ||
         layout_.output_specs.size() != at.output_ports.size())

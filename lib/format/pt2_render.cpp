@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lib/format/pt2_json.h"
 #include "lib/format/pt2_layout.h"
@@ -200,6 +201,21 @@ std::string render_node(const Graph& graph, const Node& node, const ValueNames& 
                      joined(arguments, [](const std::string& s) { return s; }), outputs, metadata,
                      dialect.hop_mark ? ", \"is_hop_single_tensor_return\": null" : "",
                      dialect.names ? ", \"name\": " + json_quote(name) : "");
+}
+
+std::optional<std::string> result_tree_with(const std::string& tree, std::size_t count) {
+  using Tree = nlohmann::ordered_json;
+  Tree versioned =
+      Tree::parse(tree, nullptr, false);  // [1, {"type": .., "context": .., "children_spec": [..]}]
+  if (!versioned.is_array() || versioned.size() != 2 || !versioned[1].is_object()) return std::nullopt;
+  const Tree leaf = {{"type", nullptr}, {"context", nullptr}, {"children_spec", Tree::array()}};
+  Tree& root = versioned[1];
+  const bool tuple = root.value("type", Tree()) == "builtins.tuple";
+  if (!tuple)
+    root = {{"type", "builtins.tuple"}, {"context", "null"}, {"children_spec", Tree::array({root})}};
+  if (!root["children_spec"].is_array()) return std::nullopt;
+  for (std::size_t i = 0; i < count; ++i) root["children_spec"].push_back(leaf);
+  return versioned.dump(-1, ' ', true, Tree::error_handler_t::replace);
 }
 
 }  // namespace md

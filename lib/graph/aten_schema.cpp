@@ -1,373 +1,224 @@
 #include "lib/graph/aten_schema.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "lib/graph/aten_view.h"
 
 namespace md {
 namespace {
 
 using K = AtenKind;
 
-// From the operators' schemas in torch 2.13 (torch.ops.aten.NAME.OVERLOAD._schema), with the arguments that
-// patches set.
-constexpr AtenArgument arguments[] = {
-    {"self", K::tensor, false},
-    {"dtype", K::scalar_type, true},
-    {"layout", K::layout, true},
-    {"device", K::device, true},
-    {"pin_memory", K::flag, true},
-    {"non_blocking", K::flag, true},
-    {"memory_format", K::memory_format, true},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"alpha", K::number, true},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"dim", K::integers, false},
-    {"keepdim", K::flag, false},
-    {"end", K::number, false},
-    {"dtype", K::scalar_type, true},
-    {"layout", K::layout, true},
-    {"device", K::device, true},
-    {"pin_memory", K::flag, true},
-    {"start", K::number, false},
-    {"end", K::number, false},
-    {"step", K::number, false},
-    {"dtype", K::scalar_type, true},
-    {"layout", K::layout, true},
-    {"device", K::device, true},
-    {"pin_memory", K::flag, true},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"kernel_size", K::integers, false},
-    {"stride", K::integers, false},
-    {"padding", K::integers, false},
-    {"ceil_mode", K::flag, false},
-    {"count_include_pad", K::flag, false},
-    {"divisor_override", K::integer, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"mat2", K::tensor, false},
-    {"tensors", K::tensors, false},
-    {"dim", K::integer, false},
-    {"self", K::tensor, false},
-    {"min", K::number, false},
-    {"max", K::number, false},
-    {"self", K::tensor, false},
-    {"memory_format", K::memory_format, true},
-    {"self", K::tensor, false},
-    {"pad", K::integers, false},
-    {"value", K::number, false},
-    {"self", K::tensor, false},
-    {"memory_format", K::memory_format, true},
-    {"input", K::tensor, false},
-    {"weight", K::tensor, false},
-    {"bias", K::optional_tensor, false},
-    {"stride", K::integers, false},
-    {"padding", K::integers, false},
-    {"dilation", K::integers, false},
-    {"groups", K::integer, false},
-    {"input", K::tensor, false},
-    {"weight", K::tensor, false},
-    {"bias", K::optional_tensor, false},
-    {"stride", K::integers, false},
-    {"padding", K::integers, false},
-    {"dilation", K::integers, false},
-    {"groups", K::integer, false},
-    {"input", K::tensor, false},
-    {"weight", K::tensor, false},
-    {"bias", K::optional_tensor, false},
-    {"stride", K::integers, false},
-    {"padding", K::integers, false},
-    {"output_padding", K::integers, false},
-    {"groups", K::integer, false},
-    {"dilation", K::integers, false},
-    {"self", K::tensor, false},
-    {"src", K::tensor, false},
-    {"non_blocking", K::flag, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"dtype", K::scalar_type, true},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"rounding_mode", K::text, true},
-    {"self", K::tensor, false},
-    {"other", K::number, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"size", K::integers, false},
-    {"implicit", K::flag, true},
-    {"self", K::tensor, false},
-    {"start_dim", K::integer, false},
-    {"end_dim", K::integer, false},
-    {"self", K::tensor, false},
-    {"dims", K::integers, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"size", K::integers, false},
-    {"fill_value", K::number, false},
-    {"dtype", K::scalar_type, true},
-    {"layout", K::layout, true},
-    {"device", K::device, true},
-    {"pin_memory", K::flag, true},
-    {"self", K::tensor, false},
-    {"other", K::number, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::number, false},
-    {"self", K::tensor, false},
-    {"indices", K::optional_tensors, false},
-    {"self", K::tensor, false},
-    {"indices", K::optional_tensors, false},
-    {"values", K::tensor, false},
-    {"accumulate", K::flag, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"index", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::number, false},
-    {"input", K::tensor, false},
-    {"weight", K::tensor, false},
-    {"bias", K::optional_tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::number, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"keepdim", K::flag, false},
-    {"self", K::tensor, false},
-    {"kernel_size", K::integers, false},
-    {"stride", K::integers, false},
-    {"padding", K::integers, false},
-    {"dilation", K::integers, false},
-    {"ceil_mode", K::flag, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"dim", K::integers, false},
-    {"keepdim", K::flag, false},
-    {"dtype", K::scalar_type, true},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"mat2", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::number, false},
-    {"self", K::tensor, false},
-    {"size", K::integers, false},
-    {"dtype", K::scalar_type, true},
-    {"layout", K::layout, true},
-    {"device", K::device, true},
-    {"pin_memory", K::flag, true},
-    {"self", K::tensor, false},
-    {"dims", K::integers, false},
-    {"self", K::tensor, false},
-    {"exponent", K::number, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"repeats", K::integers, false},
-    {"self", K::tensor, false},
-    {"shape", K::integers, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"index", K::integer, false},
-    {"self", K::tensor, false},
-    {"src", K::tensor, false},
-    {"dim", K::integer, false},
-    {"index", K::integer, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"start", K::integer, false},
-    {"end", K::integer, false},
-    {"step", K::integer, false},
-    {"self", K::tensor, false},
-    {"src", K::tensor, false},
-    {"dim", K::integer, false},
-    {"start", K::integer, false},
-    {"end", K::integer, false},
-    {"step", K::integer, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"dtype", K::scalar_type, false},
-    {"self", K::tensor, false},
-    {"split_sizes", K::integers, false},
-    {"dim", K::integer, false},
-    {"self", K::tensor, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"self", K::tensor, false},
-    {"dim", K::integers, false},
-    {"tensors", K::tensors, false},
-    {"dim", K::integer, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"alpha", K::number, true},
-    {"self", K::tensor, false},
-    {"dtype", K::scalar_type, true},
-    {"self", K::tensor, false},
-    {"dim", K::integers, false},
-    {"keepdim", K::flag, false},
-    {"dtype", K::scalar_type, true},
-    {"self", K::tensor, false},
-    {"dtype", K::scalar_type, false},
-    {"non_blocking", K::flag, false},
-    {"copy", K::flag, false},
-    {"memory_format", K::memory_format, false},
-    {"self", K::tensor, false},
-    {"k", K::integer, false},
-    {"dim", K::integer, false},
-    {"largest", K::flag, false},
-    {"sorted", K::flag, false},
-    {"self", K::tensor, false},
-    {"dim0", K::integer, false},
-    {"dim1", K::integer, false},
-    {"self", K::tensor, false},
-    {"dim", K::integer, false},
-    {"self", K::tensor, false},
-    {"size", K::integers, false},
-    {"condition", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::number, false},
-    {"condition", K::tensor, false},
-    {"self", K::tensor, false},
-    {"other", K::tensor, false},
-    {"size", K::integers, false},
-    {"dtype", K::scalar_type, true},
-    {"layout", K::layout, true},
-    {"device", K::device, true},
-    {"pin_memory", K::flag, true},
+constexpr std::pair<std::string_view, K> kinds[] = {
+    {"Tensor", K::tensor},
+    {"Tensor?", K::optional_tensor},
+    {"Tensor[]", K::tensors},
+    {"Tensor?[]", K::optional_tensors},
+    {"Scalar", K::number},
+    {"float", K::number},
+    {"int", K::integer},
+    {"bool", K::flag},
+    {"int[]", K::integers},
+    {"float[]", K::numbers},
+    {"str", K::text},
+    {"ScalarType", K::scalar_type},
+    {"Layout", K::layout},
+    {"Device", K::device},
+    {"MemoryFormat", K::memory_format},
 };
 
-struct Row {
-  std::string_view op;
-  std::size_t first, count;  ///< in `arguments`
-  bool returns_list;
+/// Cuts the next piece up to `stop` off `text`.
+std::string_view cut(std::string_view& text, std::string_view stop) {
+  const std::size_t at = text.find(stop);
+  const std::string_view piece = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + stop.size());
+  return piece;
+}
+
+/// "int[] size=[]" of a schema.
+AtenArgument argument_of(std::string_view text, bool keyword_only) {
+  const std::string_view declaration = cut(text, "=");
+  const std::size_t blank = declaration.rfind(' ');
+  std::string_view type = declaration.substr(0, blank);
+  AtenArgument argument;
+  argument.name = declaration.substr(blank + 1);
+  argument.keyword_only = keyword_only;
+  argument.required = text.empty();
+  argument.optional = type.ends_with('?');
+  argument.kind = K::other;
+  for (const std::string_view wanted : {type, type.substr(0, type.size() - (argument.optional ? 1 : 0))})
+    for (const auto& [word, kind] : kinds)
+      if (word == wanted && argument.kind == K::other) argument.kind = kind;
+  return argument;
+}
+
+struct Table {
+  std::deque<std::vector<AtenArgument>> arguments;
+  std::vector<AtenSchema> schemas;  ///< ordered by name
 };
 
-/// Ordered by name.
-constexpr Row rows[] = {
-    {"aten._to_copy.default", 0, 7, false},
-    {"aten.abs.default", 7, 1, false},
-    {"aten.add.Tensor", 8, 3, false},
-    {"aten.all.default", 11, 1, false},
-    {"aten.amax.default", 12, 3, false},
-    {"aten.arange.default", 15, 5, false},
-    {"aten.arange.start_step", 20, 7, false},
-    {"aten.atan2.default", 27, 2, false},
-    {"aten.avg_pool2d.default", 29, 7, false},
-    {"aten.bitwise_and.Tensor", 36, 2, false},
-    {"aten.bmm.default", 38, 2, false},
-    {"aten.cat.default", 40, 2, false},
-    {"aten.clamp.default", 42, 3, false},
-    {"aten.clone.default", 45, 2, false},
-    {"aten.constant_pad_nd.default", 47, 3, false},
-    {"aten.contiguous.default", 50, 2, false},
-    {"aten.conv1d.default", 52, 7, false},
-    {"aten.conv2d.default", 59, 7, false},
-    {"aten.conv_transpose1d.default", 66, 8, false},
-    {"aten.copy.default", 74, 3, false},
-    {"aten.cos.default", 77, 1, false},
-    {"aten.cumsum.default", 78, 3, false},
-    {"aten.div.Tensor", 81, 2, false},
-    {"aten.div.Tensor_mode", 83, 3, false},
-    {"aten.eq.Scalar", 86, 2, false},
-    {"aten.eq.Tensor", 88, 2, false},
-    {"aten.exp.default", 90, 1, false},
-    {"aten.expand.default", 91, 3, false},
-    {"aten.flatten.using_ints", 94, 3, false},
-    {"aten.flip.default", 97, 2, false},
-    {"aten.floor_divide.default", 99, 2, false},
-    {"aten.full.default", 101, 6, false},
-    {"aten.ge.Scalar", 107, 2, false},
-    {"aten.ge.Tensor", 109, 2, false},
-    {"aten.gt.Scalar", 111, 2, false},
-    {"aten.index.Tensor", 113, 2, false},
-    {"aten.index_put.default", 115, 4, false},
-    {"aten.index_select.default", 119, 3, false},
-    {"aten.le.Scalar", 122, 2, false},
-    {"aten.linear.default", 124, 3, false},
-    {"aten.logical_and.default", 127, 2, false},
-    {"aten.logical_not.default", 129, 1, false},
-    {"aten.lt.Scalar", 130, 2, false},
-    {"aten.lt.Tensor", 132, 2, false},
-    {"aten.matmul.default", 134, 2, false},
-    {"aten.max.dim", 136, 3, false},
-    {"aten.max_pool2d.default", 139, 6, false},
-    {"aten.maximum.default", 145, 2, false},
-    {"aten.mean.dim", 147, 4, false},
-    {"aten.minimum.default", 151, 2, false},
-    {"aten.mm.default", 153, 2, false},
-    {"aten.mul.Tensor", 155, 2, false},
-    {"aten.ne.Scalar", 157, 2, false},
-    {"aten.neg.default", 159, 1, false},
-    {"aten.ones.default", 160, 5, false},
-    {"aten.permute.default", 165, 2, false},
-    {"aten.pow.Tensor_Scalar", 167, 2, false},
-    {"aten.reciprocal.default", 169, 1, false},
-    {"aten.relu.default", 170, 1, false},
-    {"aten.repeat.default", 171, 2, false},
-    {"aten.reshape.default", 173, 2, false},
-    {"aten.rsqrt.default", 175, 1, false},
-    {"aten.select.int", 176, 3, false},
-    {"aten.select_scatter.default", 179, 4, false},
-    {"aten.sin.default", 183, 1, false},
-    {"aten.slice.Tensor", 184, 5, false},
-    {"aten.slice_scatter.default", 189, 6, false},
-    {"aten.softmax.int", 195, 3, false},
-    {"aten.split_with_sizes.default", 198, 3, true},
-    {"aten.sqrt.default", 201, 1, false},
-    {"aten.squeeze.dim", 202, 2, false},
-    {"aten.squeeze.dims", 204, 2, false},
-    {"aten.stack.default", 206, 2, false},
-    {"aten.sub.Tensor", 208, 3, false},
-    {"aten.sum.default", 211, 2, false},
-    {"aten.sum.dim_IntList", 213, 4, false},
-    {"aten.to.dtype", 217, 5, false},
-    {"aten.topk.default", 222, 5, false},
-    {"aten.transpose.int", 227, 3, false},
-    {"aten.unsqueeze.default", 230, 2, false},
-    {"aten.view.default", 232, 2, false},
-    {"aten.where.ScalarOther", 234, 3, false},
-    {"aten.where.self", 237, 3, false},
-    {"aten.zeros.default", 240, 5, false},
-};
-constexpr std::size_t row_count = std::size(rows);
+Table read_table() {
+  Table table;
+  for (std::string_view rest = aten_schema_table(); !rest.empty();) {
+    std::string_view line = cut(rest, "\n");
+    AtenSchema schema;
+    schema.op = cut(line, "(");
+    std::string_view list = cut(line, ") -> ");
+    std::vector<AtenArgument> arguments;
+    for (bool keyword_only = false; !list.empty();) {
+      const std::string_view text = cut(list, ", ");
+      if (text == "*")
+        keyword_only = true;
+      else
+        arguments.push_back(argument_of(text, keyword_only));
+    }
+    schema.arguments = table.arguments.emplace_back(std::move(arguments));
+    schema.returns_list = line == "Tensor[]";
+    table.schemas.push_back(schema);
+  }
+  return table;
+}
 
-constexpr auto schemas = [] {
-  std::array<AtenSchema, row_count> out{};
-  for (std::size_t i = 0; i < row_count; ++i)
-    out[i] = {rows[i].op, std::span<const AtenArgument>(arguments + rows[i].first, rows[i].count),
-              rows[i].returns_list};
-  return out;
-}();
+bool takes_tensors(K kind) {
+  return kind == K::tensor || kind == K::optional_tensor || kind == K::tensors || kind == K::optional_tensors;
+}
+
+std::string_view words(K kind) {
+  switch (kind) {
+    case K::tensor:
+    case K::optional_tensor:
+      return "a tensor";
+    case K::tensors:
+    case K::optional_tensors:
+      return "a list of tensors";
+    case K::number:
+      return "a number";
+    case K::integer:
+      return "an integer";
+    case K::flag:
+      return "true or false";
+    case K::integers:
+      return "a list of integers";
+    case K::numbers:
+      return "a list of numbers";
+    case K::text:
+      return "a text";
+    default:
+      return "of its own kind";
+  }
+}
+
+bool is_symbol(const Value& value) {
+  return value.dtype == DType::symint || value.dtype == DType::symfloat || value.dtype == DType::symbool;
+}
+
+/// Whether a literal may stand for an argument of this kind.
+bool literal_fits(K kind, bool optional, const AttrValue& value) {
+  if (std::holds_alternative<std::monostate>(value)) return optional || kind == K::optional_tensor;
+  const bool integer = std::holds_alternative<std::int64_t>(value) || std::holds_alternative<bool>(value);
+  const bool number = integer || std::holds_alternative<double>(value);
+  const auto* integers = std::get_if<std::vector<std::int64_t>>(&value);
+  const bool symbols = std::holds_alternative<std::vector<std::string>>(value);
+  // An empty list is of any kind; complex numbers and infinities are texts.
+  switch (kind) {
+    case K::tensor:
+    case K::optional_tensor:
+    case K::number:
+      return number || std::holds_alternative<std::string>(value);
+    case K::tensors:
+    case K::optional_tensors:
+      return integers && integers->empty();
+    case K::integer:
+    case K::flag:
+      return integer;
+    case K::integers:
+      return integers || integer || symbols;
+    case K::numbers:
+      return integers || number || symbols || std::holds_alternative<std::vector<double>>(value);
+    case K::text:
+      return std::holds_alternative<std::string>(value);
+    default:
+      return true;
+  }
+}
+
+/// The operands given for one argument: its own and the entries of a list.
+struct Given {
+  int whole = 0, entries = 0;
+  bool tensor = false, symbol = false, nested = false;
+};
+
+Given operands_for(const Graph& graph, const Node& node, std::string_view argument) {
+  Given given;
+  for (std::size_t i = 0; i < node.inputs.size() && i < node.input_names.size(); ++i) {
+    std::string_view rest = node.input_names[i];
+    if (!rest.starts_with(argument)) continue;
+    rest.remove_prefix(argument.size());
+    if (!rest.empty() && rest.front() != '[') continue;
+    rest.empty() ? ++given.whole : ++given.entries;
+    given.nested = given.nested || std::count(rest.begin(), rest.end(), '[') > 1;
+    if (node.inputs[i] < 0) continue;
+    (is_symbol(graph.value(node.inputs[i])) ? given.symbol : given.tensor) = true;
+  }
+  return given;
+}
+
+std::optional<std::string> misfit(const Graph& graph, const Node& node, const AtenArgument& argument) {
+  const Given given = operands_for(graph, node, argument.name);
+  const AttrValue* literal = node.attrs.find(argument.name);
+  const auto wanted = [&] {
+    return fmt::format("an argument \"{}\" of {} that is {}", argument.name, node.op, words(argument.kind));
+  };
+  if (!given.whole && !given.entries && !literal)
+    return argument.required && !(argument.optional && takes_tensors(argument.kind)) ? std::optional(wanted())
+                                                                                     : std::nullopt;
+  if (given.whole > 1 || (given.whole && given.entries) || given.nested) return wanted();
+  if (literal && !literal_fits(argument.kind, argument.optional, *literal)) return wanted();
+  switch (argument.kind) {
+    case K::tensor:
+    case K::optional_tensor:
+      return given.entries || (literal && (given.tensor || given.symbol)) ? std::optional(wanted())
+                                                                          : std::nullopt;
+    case K::tensors:
+    case K::optional_tensors:
+      return given.whole || given.symbol ? std::optional(wanted()) : std::nullopt;
+    case K::integers:
+    case K::numbers:
+      return given.whole || given.tensor ? std::optional(wanted()) : std::nullopt;
+    default:
+      return given.tensor || given.entries ? std::optional(wanted()) : std::nullopt;
+  }
+}
 
 }  // namespace
 
 const AtenSchema* aten_schema(std::string_view op) {
-  const auto it = std::lower_bound(schemas.begin(), schemas.end(), op,
+  static const Table table = read_table();
+  const auto it = std::lower_bound(table.schemas.begin(), table.schemas.end(), op,
                                    [](const AtenSchema& s, std::string_view name) { return s.op < name; });
-  return it != schemas.end() && it->op == op ? &*it : nullptr;
+  return it != table.schemas.end() && it->op == op ? &*it : nullptr;
+}
+
+std::optional<std::string> schema_misfit(const Graph& graph, const Node& node) {
+  const AtenSchema* schema = aten_schema(node.op);
+  if (!schema) schema = aten_schema(aten_functional(node.op));
+  if (!schema) return std::nullopt;
+  // Arguments that the file gives by position alone are not looked up by name.
+  for (const std::string& name : node.input_names)
+    if (!name.empty() && name[0] >= '0' && name[0] <= '9') return std::nullopt;
+  bool wants_operand = false;
+  for (const AtenArgument& argument : schema->arguments) {
+    if (auto wanted = misfit(graph, node, argument)) return wanted;
+    wants_operand =
+        wants_operand || (argument.required && takes_tensors(argument.kind) && !argument.optional);
+  }
+  const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [](ValueId v) { return v >= 0; });
+  if (wants_operand && !any) return fmt::format("a tensor among the arguments of {}", node.op);
+  return std::nullopt;
 }
 
 }  // namespace md

@@ -94,6 +94,8 @@ std::optional<std::vector<int>> aten_dims(const Node& node, std::string_view arg
   return dims;
 }
 
+bool is_complex(DType t) { return t == DType::c32 || t == DType::c64 || t == DType::c128; }
+
 std::string aten_base(std::string_view op) {
   const std::string functional = aten_functional(op);
   const std::size_t dot = functional.find('.', functional.find('.') + 1);

@@ -22,6 +22,9 @@ std::optional<int> aten_dim(const Node& node, std::string_view argument, int ran
 /// dimension.
 std::optional<std::vector<int>> aten_dims(const Node& node, std::string_view argument, int rank);
 
+/// c32, c64 or c128.
+bool is_complex(DType t);
+
 /// "aten.add" of "aten.add_.Tensor": without overload and without the mark of in-place operators.
 std::string aten_base(std::string_view op);
 /// True for operators that write their first operand (name ends with "_").

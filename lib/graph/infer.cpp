@@ -9,10 +9,10 @@
 namespace md {
 namespace infer {
 
-tl::expected<std::vector<std::int64_t>, std::string> constant_integers(const Site& site, std::size_t operand,
-                                                                       std::string_view name) {
+tl::expected<std::vector<std::int64_t>, NoType> constant_integers(const Site& site, std::size_t operand,
+                                                                  std::string_view name) {
   auto values = decode_integers(site.at(operand));
-  if (!values) return no("its " + std::string(name) + " is not a constant");
+  if (!values) return unknown("its " + std::string(name) + " is not a constant");
   // Sums of these stay far from overflow, and nothing real is larger; 2^63 - 1 still means "to the end".
   constexpr std::int64_t limit = std::int64_t{1} << 40;
   for (std::int64_t& v : *values) v = std::clamp(v, -limit, limit);
@@ -37,7 +37,7 @@ Inferred elementwise(const Site& site, const OpSpec& spec) {
     // These keep their operand's scale; the others choose one that cannot be known from here.
     const bool keeps = spec.name.starts_with("RELU") || spec.name == "ABS" || spec.name == "NEG";
     if (is_quantized(a) && !keeps)
-      return no("the quantization of its result does not follow from its operand");
+      return unknown("the quantization of its result does not follow from its operand");
     return Types{{a.dtype, a.shape, keeps ? a.quantization : std::nullopt}};
   }
   const Value& b = site.at(1);
@@ -48,7 +48,7 @@ Inferred elementwise(const Site& site, const OpSpec& spec) {
   if (spec.compare) return Types{{DType::boolean, *shape, {}}};
   const bool keeps = (spec.name == "MAXIMUM" || spec.name == "MINIMUM") && a.quantization == b.quantization;
   if (is_quantized(a) && !keeps)
-    return no("the quantization of its result does not follow from its operands");
+    return unknown("the quantization of its result does not follow from its operands");
   return Types{{a.dtype, *shape, keeps ? a.quantization : std::nullopt}};
 }
 
@@ -73,13 +73,13 @@ std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
   return out;
 }
 
-tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, const Node& node,
-                                                              std::span<const Value* const> operands,
-                                                              std::size_t outputs) {
+tl::expected<std::vector<ValueType>, NoType> infer_types_or_why(Format format, const Node& node,
+                                                                std::span<const Value* const> operands,
+                                                                std::size_t outputs) {
   const infer::Site site{node, operands, outputs};
   const OpSpec* spec = find_op(format, node.op);
-  if (!spec) return infer::no("no type is known for this operator");
-  infer::Inferred types = infer::no("no type is known for this operator");
+  if (!spec) return infer::unknown("no type is known for this operator");
+  infer::Inferred types = infer::unknown("no type is known for this operator");
   const infer::Rule* rule = infer::find_rule(node.op);
   const int needed = rule ? rule->operands : spec->unary ? 1 : 2;
   for (int i = 0; i < needed && (rule || spec->unary || spec->binary || spec->compare); ++i)
@@ -92,6 +92,14 @@ tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, con
   if (types && types->size() != outputs)
     return infer::no("it has " + std::to_string(types->size()) + " results, not " + std::to_string(outputs));
   return types;
+}
+
+tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, const Node& node,
+                                                              std::span<const Value* const> operands,
+                                                              std::size_t outputs) {
+  auto types = infer_types_or_why(format, node, operands, outputs);
+  if (!types) return tl::make_unexpected(std::move(types.error().why));
+  return std::move(*types);
 }
 
 void set_derived_attributes(Node& node, std::span<const Value* const> operands,

@@ -28,6 +28,16 @@ tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, con
                                                               std::span<const Value* const> operands,
                                                               std::size_t outputs);
 
+/// Why a type could not be inferred.
+struct NoType {
+  std::string why;
+  bool contradiction = true;  ///< the operands do not go together; false: nothing is known, or values decide
+};
+/// The same, telling operands that contradict each other from those whose result cannot be known from here.
+tl::expected<std::vector<ValueType>, NoType> infer_types_or_why(Format format, const Node& node,
+                                                                std::span<const Value* const> operands,
+                                                                std::size_t outputs);
+
 /// Fills the attributes that only repeat what the operands and results say (CAST's types, SPLIT's count,
 /// PACK's count) and that `node` does not have yet.
 void set_derived_attributes(Node& node, std::span<const Value* const> operands,

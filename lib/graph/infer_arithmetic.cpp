@@ -18,7 +18,7 @@ Inferred plain(const Value& from, Shape shape) {
   return Types{{from.dtype, std::move(shape), {}}};
 }
 
-tl::expected<Shape, std::string> reduced(const Site& site, bool keep) {
+tl::expected<Shape, NoType> reduced(const Site& site, bool keep) {
   const Value& x = site.at(0);
   const auto axes = constant_integers(site, 1, "axis");
   if (!axes) return no(axes.error());
@@ -54,7 +54,7 @@ Inferred arg_extreme(const Site& site) {
 
 Inferred cast(const Site& site) {
   const auto* wanted = site.node.attrs.find("out_data_type");
-  if (!wanted) return no("out_data_type is not given");
+  if (!wanted) return unknown("out_data_type is not given");
   return Types{{dtype_of_tflite(site.node.attrs.integer("out_data_type")).value_or(DType::unknown),
                 site.at(0).shape,
                 {}}};
@@ -156,7 +156,7 @@ Inferred range(const Site& site) {
              delta = constant_integers(site, 2, "delta");
   if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1 ||
       delta->front() == 0)
-    return no("its bounds are not integer constants");
+    return unknown("its bounds are not integer constants");
   const std::int64_t span = limit->front() - start->front(), step = delta->front();
   const std::int64_t length = step > 0 ? (span + step - 1) / step : (span + step + 1) / step;
   return Types{{site.at(0).dtype, {std::max<std::int64_t>(length, 0)}, {}}};
@@ -164,7 +164,7 @@ Inferred range(const Site& site) {
 
 Inferred one_hot(const Site& site) {
   const auto depth = constant_integers(site, 1, "depth");
-  if (!depth || depth->size() != 1) return no("its depth is not a constant");
+  if (!depth || depth->size() != 1) return unknown("its depth is not a constant");
   Shape shape = site.at(0).shape;
   const auto axis = axis_in(site.node.attrs.integer("axis", -1), shape.size() + 1);
   if (!axis) return no("the axis is out of range");
@@ -174,7 +174,7 @@ Inferred one_hot(const Site& site) {
 
 Inferred top_k(const Site& site) {
   const auto k = constant_integers(site, 1, "k");
-  if (!k || k->size() != 1 || site.at(0).shape.empty()) return no("its k is not a constant");
+  if (!k || k->size() != 1 || site.at(0).shape.empty()) return unknown("its k is not a constant");
   Shape shape = site.at(0).shape;
   shape.back() = k->front();
   return Types{{site.at(0).dtype, shape, site.at(0).quantization}, {DType::i32, shape, {}}};
@@ -189,7 +189,7 @@ Inferred embedding(const Site& site) {
 
 Inferred broadcast_args(const Site& site) {
   const auto a = constant_integers(site, 0, "first shape"), b = constant_integers(site, 1, "second shape");
-  if (!a || !b) return no("its shapes are not constants");
+  if (!a || !b) return unknown("its shapes are not constants");
   return Types{{site.at(0).dtype, {static_cast<std::int64_t>(std::max(a->size(), b->size()))}, {}}};
 }
 

@@ -192,7 +192,7 @@ Inferred tile(const Site& site) {
   if (times->size() != shape.size()) return no("multiples need one number a dimension");
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (shape[d] >= 0 && __builtin_mul_overflow(shape[d], (*times)[d], &shape[d]))
-      return no("the result is too large");
+      return unknown("the result is too large");
   return moved(site.at(0), std::move(shape));
 }
 

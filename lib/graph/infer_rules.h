@@ -7,7 +7,7 @@
 namespace md::infer {
 
 using Types = std::vector<ValueType>;
-using Inferred = tl::expected<Types, std::string>;
+using Inferred = tl::expected<Types, NoType>;
 
 struct Site {
   const Node& node;
@@ -25,11 +25,19 @@ struct Rule {
 std::span<const Rule> movement_rules();    ///< reshape, slice, gather, pad, ...
 std::span<const Rule> arithmetic_rules();  ///< reductions, matrix products, convolutions, pools, casts, ...
 
-inline tl::unexpected<std::string> no(std::string why) { return tl::make_unexpected(std::move(why)); }
+/// The operands do not go together.
+inline tl::unexpected<NoType> no(std::string why) {
+  return tl::make_unexpected(NoType{std::move(why), true});
+}
+inline tl::unexpected<NoType> no(NoType why) { return tl::make_unexpected(std::move(why)); }
+/// The type does not follow from what is known here.
+inline tl::unexpected<NoType> unknown(std::string why) {
+  return tl::make_unexpected(NoType{std::move(why), false});
+}
 
 /// The values of an integer constant operand, or why they are not known.
-tl::expected<std::vector<std::int64_t>, std::string> constant_integers(const Site& site, std::size_t operand,
-                                                                       std::string_view name);
+tl::expected<std::vector<std::int64_t>, NoType> constant_integers(const Site& site, std::size_t operand,
+                                                                  std::string_view name);
 /// -1 counts from the end. nullopt: out of range.
 std::optional<std::size_t> axis_in(std::int64_t axis, std::size_t rank);
 

@@ -9,6 +9,8 @@
 namespace md {
 namespace {
 
+tl::unexpected<Error> no_graph() { return input_error("the model holds no graph, so it computes nothing"); }
+
 /// Names under which people store a value: as the signature calls it, as the file calls it.
 std::vector<std::string> names_of(const Model& model, ValueId id) {
   std::vector<std::string> names;
@@ -101,6 +103,7 @@ std::optional<ValueId> input_by_name(const Model& model, const std::string& name
 Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model,
                                                      const std::vector<std::string>& files) {
   std::vector<std::vector<Tensor>> samples;
+  if (model.graphs.empty()) return no_graph();
   const Graph& graph = model.graphs[0];
   for (const std::string& file : files) {
     const auto arrays = read_numpy(file);
@@ -147,6 +150,7 @@ Result<ModelComparison> verify_device(const Model& model, const std::vector<std:
   if (inputs.size() != 1)
     return usage_error(
         "comparing with a device's outputs takes one sample of inputs: give --inputs with one sample");
+  if (model.graphs.empty()) return no_graph();
   const Graph& graph = model.graphs[0];
   std::vector<Tensor> given;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -163,6 +167,7 @@ Result<ModelComparison> verify_device(const Model& model, const std::vector<std:
 }
 
 Result<Model> with_tap(const Model& model, const std::string& wanted) {
+  if (model.graphs.empty()) return no_graph();
   Model tapped = model;
   Graph& graph = tapped.graphs[0];
   ValueId found = none_id;

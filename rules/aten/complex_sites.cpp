@@ -9,8 +9,6 @@
 
 namespace md {
 
-bool is_complex(DType t) { return t == DType::c32 || t == DType::c64 || t == DType::c128; }
-
 std::optional<std::pair<double, double>> complex_number(const AttrValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   if (!text) return std::nullopt;

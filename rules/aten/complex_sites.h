@@ -10,7 +10,6 @@
 
 namespace md {
 
-bool is_complex(DType t);
 /// Operators that treat every element alike or only move them: done on both parts.
 bool acts_on_parts(const std::string& base);
 

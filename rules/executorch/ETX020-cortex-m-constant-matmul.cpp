@@ -51,6 +51,9 @@ std::string rewrite(AtenBuilder& b, NodeId id, ValueId x, ValueId y, ValueId out
   const Shape result = b.shape(out);
   b.remove(id);
   if (a.empty() || c.empty()) return "an operand of rank 0";
+  const std::size_t matrices = (a.size() > 1 ? 1 : 0) + (c.size() > 1 ? 1 : 0);
+  const std::size_t batches = std::max({a.size(), c.size(), std::size_t{2}}) - 2;
+  if (result.size() != batches + matrices) return "its declared shape is not that of the product";
   if (dynamic_dims(result) > 1) return "several of its sizes are not known before run time";
   if (a.back() < 0 || (c.size() == 1 ? c[0] : c[c.size() - 2]) < 0)
     return "the summed size is not known before run time";

@@ -124,6 +124,10 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
     if (!is_static(left) || !is_static(right) || left.rank() < 2 || right.rank() < 2 || left.rank() > 4 ||
         right.rank() > 4)
       continue;
+    const Value& product = graph.value(node.outputs[0]);
+    if (product.rank() != std::max(left.rank(), right.rank()) || matrices(left.shape) < 1 ||
+        matrices(right.shape) < 1)
+      continue;  // nothing is computed, or not what the operands say
     if (is_constant_operand(graph, node.inputs[0])) continue;  // refused, another rule's
     const bool adj_x = node.attrs.flag("adj_x"), adj_y = node.attrs.flag("adj_y");
     const bool rank_2_weights = right.rank() == 2 && is_constant_operand(graph, node.inputs[1]);
