@@ -25,8 +25,9 @@ class ModelMaker {
   DType type();  ///< mostly f32
 
   const Graph& graph() const { return graph_; }
+  /// Gone with the next value that is added.
   const Value& value(ValueId id) const { return graph_.value(id); }
-  const Shape& shape_of(ValueId id) const { return graph_.value(id).shape; }
+  Shape shape_of(ValueId id) const { return graph_.value(id).shape; }
 
   /// A run-time value of this type and rank: one that is there, or a new input of the graph.
   ValueId operand(DType dtype, int lowest_rank, int highest_rank);

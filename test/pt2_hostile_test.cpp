@@ -329,4 +329,8 @@ TEST_CASE("arguments of a node are of the kinds of its schema", "[pt2]") {
         "expected a tensor among the arguments of aten.view.default");
   holds(error_of(edited_once(attention(), "{\"as_ints\": [1, 8, -1]}", "{\"as_float\": 1.5}")),
         "expected an argument \"size\" of aten.view.default that is a list of integers");
+  holds(error_of(edited_once(attention(),
+                             "\"outputs\": [{\"as_tensor\": {\"name\": \"scaled_dot_product_attention\"}}]",
+                             "\"outputs\": []")),
+        "expected 1 result of aten.scaled_dot_product_attention.default, found 0");
 }

@@ -78,6 +78,9 @@ Table read_table() {
     }
     schema.arguments = table.arguments.emplace_back(std::move(arguments));
     schema.returns_list = line == "Tensor[]";
+    // "()", "Tensor" or "(Tensor, Tensor)"
+    schema.results =
+        line == "()" ? 0 : 1 + static_cast<std::size_t>(std::count(line.begin(), line.end(), ','));
     table.schemas.push_back(schema);
   }
   return table;
@@ -217,6 +220,9 @@ std::optional<std::string> schema_misfit(const Graph& graph, const Node& node) {
         wants_operand || (argument.required && takes_tensors(argument.kind) && !argument.optional);
   }
   const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [](ValueId v) { return v >= 0; });
+  if (!schema->returns_list && node.outputs.size() != schema->results)
+    return fmt::format("{} result{} of {}, found {}", schema->results, schema->results == 1 ? "" : "s",
+                       node.op, node.outputs.size());
   if (wants_operand && !any) return fmt::format("a tensor among the arguments of {}", node.op);
   return std::nullopt;
 }

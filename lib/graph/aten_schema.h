@@ -41,6 +41,7 @@ struct AtenSchema {
   std::string_view op;  ///< "aten.slice.Tensor"
   std::span<const AtenArgument> arguments;
   bool returns_list = false;  ///< one Tensor[] result (split): one as_tensors output
+  std::size_t results = 0;    ///< how many values it gives; not known for lists
 };
 
 /// The schema of an operator that rules, kernels or tests know; null when it is not in the table.
