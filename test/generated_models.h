@@ -85,5 +85,7 @@ std::set<std::string> operators_of(const std::string& bytes);
 /// nothing does. A damaged promise counts (another interface from safe fixes, a second fix that finds more to
 /// do, a rewritten model that computes something else), a crash ends the program.
 std::string model_fault(const std::string& bytes, std::uint64_t seed);
+/// Loads the rules, so that processes that are forked for one model each share them.
+void prepare_trials();
 
 }  // namespace md::test

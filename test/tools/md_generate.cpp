@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   if (std::string(argv[1]) == "model") return keep(std::strtoull(argc > 2 ? argv[2] : "1", nullptr, 10)), 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[1]));
   std::uint64_t seed = std::strtoull(argc > 2 ? argv[2] : "1000000", nullptr, 10), tried = 0, broken = 0;
-  (void)made_operators();
+  prepare_trials();
   for (; std::chrono::steady_clock::now() < end; ++seed, ++tried)
     if (!survives(seed)) ++broken, keep(seed);
   fmt::print("{} models, {} broke something; the next is {}\n", tried, broken, seed);
