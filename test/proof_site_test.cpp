@@ -319,7 +319,9 @@ TEST_CASE("a large product that reads one value twice is proven in front of it",
   REQUIRE(after);
   const auto narrow = find_narrow_site(before, *after, 0);
   REQUIRE(narrow);
-  CHECK(narrow->outputs == std::vector<std::pair<ValueId, ValueId>>{{before.graphs[0].inputs[0], copy}});
+  const auto added = static_cast<ValueId>(before.graphs[0].values.size());  // the copy, in the new version
+  REQUIRE(narrow->outputs.size() == 1);
+  CHECK(narrow->outputs[0] == std::pair(before.graphs[0].inputs[0], added));
   CHECK(unfit_site(before, *after, *narrow) == std::nullopt);
   const Proof proof = prove(before, *after, 0, {});
   INFO(proof.note << proof.counterexample);

@@ -56,10 +56,14 @@ TEST_CASE("a value that one patch retypes is not what its reader takes", "[edit]
 }
 
 TEST_CASE("what was wrong before and what nothing touches is left alone", "[edit]") {
-  const Model before = parse(
-      "input %x : f32[2, 4]\ninput %z : f32[3, 5]\n%y = ADD(%x, %z) : f32[2, 4]\n%u = RELU(%x) : f32[2, "
-      "4]\noutput "
-      "%y, %u\n");
+  const Model before = parse(R"(
+input %x : f32[2, 4]
+input %z : f32[3, 5]
+%y = ADD(%x, %z) : f32[2, 4]
+%u = RELU(%x) : f32[2, 4]
+output %y
+output %u
+)");
   PatchBuilder b(before.graphs[0], 0, "tanh instead");
   b.remove(1);
   b.add_node("TANH", {0}, {3});
