@@ -21,15 +21,26 @@ std::int64_t some_axis(M& m, const Shape& shape) {
 }
 
 bool batch_space(M& m, const std::string& op) {
+  const bool forth = op == "SPACE_TO_BATCH_ND";
   const ValueId x = m.operand(DType::f32, 4, 4);
-  const Shape& shape = m.shape_of(x);
-  Numbers block(2), pads(4, 0);
+  Shape shape = m.shape_of(x);
+  Numbers block(2);
+  std::vector<double> borders(4, 0);
   for (std::size_t i = 0; i < 2; ++i) {
+    std::int64_t& size = shape[i + 1];
     block[i] = 1 + m.below(3);
-    if (op == "SPACE_TO_BATCH_ND") pads[2 * i + 1] = (block[i] - shape[i + 1] % block[i]) % block[i];
+    if (forth) {
+      const std::int64_t border = (block[i] - size % block[i]) % block[i];
+      borders[2 * i + 1] = static_cast<double>(border);
+      size = (size + border) / block[i], shape[0] *= block[i];
+    } else {
+      if (shape[0] % block[i]) block[i] = 1;
+      size *= block[i], shape[0] /= block[i];
+    }
   }
-  const ValueId pad = m.constant(DType::i32, {2, 2}, std::vector<double>(pads.begin(), pads.end()));
-  return made(m.emit(op, {x, m.integers(block), pad}));
+  if (element_count(shape).value_or(1 << 20) > 8192) return false;
+  return made(m.emit_as(op, {x, m.integers(block), m.constant(DType::i32, {2, 2}, borders)}, {},
+                        {{DType::f32, shape, {}}}));
 }
 
 bool broadcast_to(M& m, const std::string& op) {

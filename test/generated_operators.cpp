@@ -136,14 +136,25 @@ bool convolution(M& m, const std::string& op) {
   const ValueId w = m.weights(dtype, filter);
   const ValueId bias =
       m.chance(60) ? m.random_constant(dtype == DType::i8 ? DType::i32 : dtype, {out}) : none_id;
-  if (made(m.emit(op, {x, w, bias}, attrs))) return true;
-  // Types by the formula of the documentation where inference does not know the operator.
-  return false;
+  if (!solid) return made(m.emit(op, {x, w, bias}, attrs));
+  const bool same = attrs.text("padding") == "SAME";
+  Shape shape = m.shape_of(x);
+  shape.back() = out;
+  static constexpr const char* strides[] = {"stride_d", "stride_h", "stride_w"};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t stride = attrs.integer(strides[d], 1),
+                       room = shape[d + 1] - (same ? 0 : filter[d] - 1);
+    if (room < 1) return false;
+    shape[d + 1] = (room + stride - 1) / stride;
+  }
+  Ids ids{x, w};
+  if (bias != none_id) ids.push_back(bias);
+  return made(m.emit_as(op, ids, attrs, {{DType::f32, shape, {}}}));
 }
 
 bool transpose_conv(M& m, const std::string& op) {
   const ValueId x = m.operand(DType::f32, 4, 4);
-  const Shape& in = m.shape_of(x);
+  const Shape in = m.shape_of(x);
   Attributes attrs;
   const bool same = m.chance(50);
   m.set_enum(attrs, op, "padding", same ? 0 : 1);
