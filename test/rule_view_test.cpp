@@ -191,3 +191,7 @@ TEST_CASE("views that no slice can make are refused, not guessed", "[rank]") {
   CHECK_FALSE(StridedView::whole({6, 4}).transpose(Shape{1, 0})->reshape({3, 8}));
   CHECK_FALSE(StridedView::whole({4}).slice(0, 3, 2));
 }
+
+TEST_CASE("a view without elements is seen in no other shape", "[view]") {
+  CHECK_FALSE(StridedView::whole({5, 0, 9}).reshape({5, 3, 9}));
+}

@@ -39,6 +39,7 @@ bool slice_digits(std::vector<Digit>& digits, std::int64_t begin, std::int64_t s
   }
   std::vector<Digit> inner(digits.begin() + 1, digits.end());
   const std::int64_t block = product(inner);
+  if (block < 1) return false;
   if (step == 1 && begin % block == 0 && size % block == 0) {
     offset += begin / block * outer.stride;
     outer.size = size / block;
@@ -90,6 +91,7 @@ std::optional<StridedView> StridedView::reshape(const Shape& shape) const {
       if (rest.empty()) return std::nullopt;
       Digit d = rest.back();
       rest.pop_back();
+      if (d.size < 1) return std::nullopt;  // nothing there to be seen
       if (need % d.size == 0) {
         axis.push_back(d);
         need /= d.size;

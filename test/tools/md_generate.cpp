@@ -24,6 +24,7 @@ void keep(std::uint64_t seed) {
 
 /// Runs one model in a child; false when it broke something.
 bool survives(std::uint64_t seed) {
+  std::fflush(stdout);
   const pid_t child = fork();
   if (child < 0) return true;
   if (child == 0) {
