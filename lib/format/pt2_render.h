@@ -34,8 +34,9 @@ std::string render_node(const Graph& graph, const Node& node, const ValueNames& 
 std::string render_argument(std::string_view name, const std::string& value, bool keyword,
                             const Pt2Dialect& dialect);
 
-/// torch's description of a call's result (a TreeSpec, JSON as text) with `count` more tensors behind those that
-/// it has: a tuple gets longer, anything else becomes the first of a tuple. nullopt: it is no such description.
+/// torch's description of a call's result (a TreeSpec, JSON as text) with `count` more tensors behind those
+/// that it has: a tuple gets longer, anything else becomes the first of a tuple. nullopt: it is no such
+/// description.
 std::optional<std::string> result_tree_with(const std::string& tree, std::size_t count);
 
 }  // namespace md
