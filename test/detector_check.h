@@ -6,7 +6,7 @@
 #include "lib/edit/apply.h"
 #include "lib/eval/evaluator.h"
 #include "lib/graph/text.h"
-#include "lib/rule/detector.h"
+#include "lib/rule/rule.h"
 #include "test/catch.h"
 
 namespace detector_check {
@@ -42,6 +42,14 @@ inline Model parse(std::string_view text) {
   INFO((model ? "" : model.error().message));
   REQUIRE(model);
   return std::move(*model);
+}
+
+/// What the rule finds, its page and its detector together.
+inline std::vector<DetectResult> by_rule(std::string_view id, const DetectContext& context) {
+  static const RuleBook book = *RuleBook::load();
+  const Rule* rule = book.find(id);
+  REQUIRE(rule);
+  return run_rule(*rule, context);
 }
 
 /// Small distinct numbers, so that every mixed up element shows.

@@ -144,9 +144,10 @@ def quietly(call, *arguments):
 
 
 def ways_to_fix(folder, rule):
+    unsafe = ["--unsafe-fixes"] if (folder / "unsafe").exists() else []
     if (folder / "compile.log").exists():
-        yield "log", ["--log", str(folder / "compile.log")]
-    yield "target", ["--target", target_of(rule)]
+        yield "log", ["--log", str(folder / "compile.log"), *unsafe]
+    yield "target", ["--target", target_of(rule), *unsafe]
 
 
 def snippet_of(page):

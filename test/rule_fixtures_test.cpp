@@ -1,5 +1,6 @@
 // Captured cases: fixtures/ID-name/{before.*, compile.log} in, expected.json and after.txt out.
-// MODELDOCTOR_BLESS=1 writes them (scripts/bless.sh). A file `target` holds the --target values, one a line.
+// MODELDOCTOR_BLESS=1 writes them (scripts/bless.sh). A file `target` holds the --target values, one a line; where a file
+// `unsafe` is, unsafe fixes are applied.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -104,6 +105,7 @@ TEST_CASE("captured cases give the blessed diagnosis", "[fixtures]") {
       request.targets = f.targets;
       request.rules = &*rules;
       request.options.apply = true;
+      request.options.unsafe_fixes = fs::exists(f.folder / "unsafe");
       request.command = "fix";
       const auto outcome = diagnose(request);
       INFO((outcome ? std::string() : outcome.error().message));

@@ -3,7 +3,7 @@
 #include "test/detector_check.h"
 
 namespace md {
-std::vector<DetectResult> LRT001(const DetectContext&);
+const auto LRT001 = [](const DetectContext& context) { return detector_check::by_rule("LRT001", context); };
 }  // namespace md
 
 using namespace detector_check;

@@ -123,7 +123,7 @@ TEST_CASE("a mutated fix fails its proof", "[rules][laws]") {
               ++tried;
               INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n"
                            << print(model));
-              CHECK(refuted(model, mutation.patch, fix.exactness));
+              CHECK(refuted(model, mutation.patch, *fix.exactness));
             }
           }
       INFO(rule.id);

@@ -4,9 +4,9 @@
 #include "test/detector_check.h"
 
 namespace md {
-std::vector<DetectResult> F16001(const DetectContext&);
-std::vector<DetectResult> F16002(const DetectContext&);
-std::vector<DetectResult> F16004(const DetectContext&);
+const auto F16001 = [](const DetectContext& context) { return detector_check::by_rule("F16001", context); };
+const auto F16002 = [](const DetectContext& context) { return detector_check::by_rule("F16002", context); };
+const auto F16004 = [](const DetectContext& context) { return detector_check::by_rule("F16004", context); };
 }  // namespace md
 
 using namespace detector_check;

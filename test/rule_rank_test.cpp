@@ -3,8 +3,8 @@
 #include "test/detector_check.h"
 
 namespace md {
-std::vector<DetectResult> LRT006(const DetectContext&);
-std::vector<DetectResult> LRT012(const DetectContext&);
+const auto LRT006 = [](const DetectContext& context) { return detector_check::by_rule("LRT006", context); };
+const auto LRT012 = [](const DetectContext& context) { return detector_check::by_rule("LRT012", context); };
 }  // namespace md
 
 using namespace detector_check;

@@ -5,10 +5,10 @@
 #include "test/detector_check.h"
 
 namespace md {
-std::vector<DetectResult> LRT001(const DetectContext&);
-std::vector<DetectResult> LRT002(const DetectContext&);
-std::vector<DetectResult> LRT003(const DetectContext&);
-std::vector<DetectResult> LRT004(const DetectContext&);
+const auto LRT001 = [](const DetectContext& context) { return detector_check::by_rule("LRT001", context); };
+const auto LRT002 = [](const DetectContext& context) { return detector_check::by_rule("LRT002", context); };
+const auto LRT003 = [](const DetectContext& context) { return detector_check::by_rule("LRT003", context); };
+const auto LRT004 = [](const DetectContext& context) { return detector_check::by_rule("LRT004", context); };
 }  // namespace md
 
 using namespace detector_check;

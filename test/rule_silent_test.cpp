@@ -6,12 +6,12 @@
 #include "test/detector_check.h"
 
 namespace md {
-std::vector<DetectResult> LRT008(const DetectContext&);
-std::vector<DetectResult> LRT013(const DetectContext&);
-std::vector<DetectResult> LRT020(const DetectContext&);
-std::vector<DetectResult> LRT023(const DetectContext&);
-std::vector<DetectResult> LRT025(const DetectContext&);
-std::vector<DetectResult> LRT026(const DetectContext&);
+const auto LRT008 = [](const DetectContext& context) { return detector_check::by_rule("LRT008", context); };
+const auto LRT013 = [](const DetectContext& context) { return detector_check::by_rule("LRT013", context); };
+const auto LRT020 = [](const DetectContext& context) { return detector_check::by_rule("LRT020", context); };
+const auto LRT023 = [](const DetectContext& context) { return detector_check::by_rule("LRT023", context); };
+const auto LRT025 = [](const DetectContext& context) { return detector_check::by_rule("LRT025", context); };
+const auto LRT026 = [](const DetectContext& context) { return detector_check::by_rule("LRT026", context); };
 }  // namespace md
 
 using namespace detector_check;

@@ -7,6 +7,7 @@
 
 #include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/targets.h"
+#include "lib/rule/operator_index.h"
 
 namespace md {
 namespace {
@@ -109,8 +110,16 @@ class Round {
                                 target,
                                 prediction ? &prediction->records : nullptr,
                                 messages_.empty() ? nullptr : &messages_,
-                                in_.options.unsafe_fixes};
+                                in_.options.unsafe_fixes,
+                                &operators_of(graph)};
     return run_rule(rule, context);
+  }
+
+  const OperatorIndex& operators_of(int graph) {
+    const auto known = operators_.find(graph);
+    if (known != operators_.end()) return known->second;
+    return operators_.emplace(graph, OperatorIndex(in_.model.graphs[static_cast<std::size_t>(graph)]))
+        .first->second;
   }
 
   /// Keeps a result that something triggers, and says how severe it is.
@@ -173,18 +182,9 @@ class Round {
       if (!site.rule->symptom.empty() && !symptom && !site.rule->graph) return Severity::note;
     }
     if (target && target->name().find("+cpu") != std::string::npos && severity == Severity::fatal &&
-        !kills_both(site))
+        !site.rule->stops_fallback)
       return Severity::perf;
     return severity;
-  }
-
-  /// A failure inside the delegate's kernels also ends a run that may fall back to the CPU.
-  bool kills_both(const FoundSite& site) const {
-    constexpr std::string_view hard = "INVALID_ARGUMENT";
-    return std::any_of(site.rule->log.begin(), site.rule->log.end(), [&](const Signature& signature) {
-      return signature.text().find(hard) != std::string::npos ||
-             signature.text().find("bc coord") != std::string::npos;
-    });
   }
 
   /// Several targets find the same site: the severest counts, and further ways to mend it are kept.
@@ -233,6 +233,7 @@ class Round {
   Fp16Evidence fp16_;
   std::set<const Rule*> predicted_, logged_;
   std::vector<std::string> messages_;
+  std::map<int, OperatorIndex> operators_;  ///< by graph
   RoundResult result_;
 };
 

@@ -44,7 +44,7 @@ void lower(ReportedFix& fix, std::string_view applicability, std::string reason)
 ReportedFix claim(const FoundSite& site, const ProposedFix& fix) {
   ReportedFix reported;
   reported.title = fix.patch.title;
-  reported.exactness = name(fix.exactness);
+  reported.exactness = name(*fix.exactness);
   reported.applicability = site.rule->applicability;
   if (fix.unsafe) lower(reported, "unsafe", fix.unsafe_reason);
   return reported;
@@ -108,7 +108,7 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
   tried.leftover = leftover_records(in, local.model, *after, local.patch);
 
   ProofOptions options;
-  options.exactness = fix.exactness;
+  options.exactness = *fix.exactness;
   // What the original's narrower type rounds by is not held against a fix that computes in a wider one.
   options.max_error = std::max(in.options.max_error, fix.retypes_interface ? kNarrowRounding : 0.0);
   options.samples = in.options.samples;

@@ -62,8 +62,6 @@ std::string outputs_text(const Fp16Report& report) {
 
 }  // namespace
 
-bool concerns_fp16(const Rule& rule) { return rule.id.starts_with("F16") || rule.name.ends_with("-fp16"); }
-
 const Fp16Report* Fp16Evidence::report() {
   if (!asked_) {
     asked_ = true;

@@ -8,9 +8,9 @@
 
 namespace md {
 
-/// True for the rules about fp16 (family F16, or "-fp16" in the name): their patterns alone say that an
-/// overflow is possible, values say whether it happens.
-bool concerns_fp16(const Rule& rule);
+/// True for the rules about fp16 ("judge": "fp16" in the page): their patterns alone say that an overflow is
+/// possible, values say whether it happens.
+inline bool concerns_fp16(const Rule& rule) { return rule.judge == Judge::fp16; }
 
 /// The model in fp16 on the values that are known of its inputs (`HeadroomOptions::inputs`, ranges,
 /// calibration statistics), else on random ones. Runs when it is first asked for; a large model is only run

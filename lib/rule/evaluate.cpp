@@ -127,7 +127,30 @@ std::optional<std::string> unmet(const Expression& condition, const Scope& scope
   return about.empty() ? why : why + " (" + about + ")";
 }
 
-std::string fill_template(std::string_view text, const Scope& scope, const Bindings& bindings) {
+namespace {
+
+/// What `{inside}` stands for; nullopt when it is no expression, or has no value here.
+std::optional<std::string> filling(std::string_view inside, const Scope& scope, const Bindings& bindings) {
+  const auto e = parse_expression("", 1, inside);
+  if (!e) return std::nullopt;
+  const auto d = evaluate(*e, scope, bindings);
+  if (!d) return std::nullopt;
+  switch (d->kind) {
+    case Datum::Kind::value:
+      return scope.value(d->value).name;
+    case Datum::Kind::text:
+      return d->text;
+    case Datum::Kind::number:
+    case Datum::Kind::list:
+    case Datum::Kind::flag:
+      return text_of(*d);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Fills {expressions}; `missing` tells whether one could not be filled, and stands as it was.
+std::string fill(std::string_view text, const Scope& scope, const Bindings& bindings, bool& missing) {
   std::string out;
   while (!text.empty()) {
     const std::size_t open = text.find('{');
@@ -140,21 +163,26 @@ std::string fill_template(std::string_view text, const Scope& scope, const Bindi
                            (std::isalpha(static_cast<unsigned char>(inside[0])) || inside[0] == '%') &&
                            inside.find('\n') == std::string_view::npos;
     std::optional<std::string> filled;
-    if (plausible)
-      if (const auto e = parse_expression("", 1, inside))
-        if (const auto d = evaluate(*e, scope, bindings)) {
-          if (d->kind == Datum::Kind::value)
-            filled = scope.value(d->value).name;
-          else if (d->kind == Datum::Kind::text)
-            filled = d->text;
-          else if (d->kind == Datum::Kind::number || d->kind == Datum::Kind::list ||
-                   d->kind == Datum::Kind::flag)
-            filled = text_of(*d);
-        }
+    if (plausible) filled = filling(inside, scope, bindings);
+    missing = missing || (plausible && !filled);
     out += filled ? *filled : std::string(text.substr(open, close - open + 1));
     text.remove_prefix(close + 1);
   }
   return out;
+}
+
+}  // namespace
+
+std::string fill_template(std::string_view text, const Scope& scope, const Bindings& bindings) {
+  bool missing = false;
+  return fill(text, scope, bindings, missing);
+}
+
+std::optional<std::string> fill_sentence(std::string_view text, const Scope& scope,
+                                         const Bindings& bindings) {
+  bool missing = false;
+  std::string filled = fill(text, scope, bindings, missing);
+  return missing ? std::nullopt : std::optional(std::move(filled));
 }
 
 }  // namespace md

@@ -219,7 +219,7 @@ class ExampleRun {
   void check_proof(const ModelExample& example, const Options& options, const Model& before,
                    const Model& after, int graph, const ProposedFix& fix, const std::string& who) {
     ProofOptions wanted;
-    wanted.exactness = fix.exactness;
+    wanted.exactness = *fix.exactness;
     const Proof proof = prove(before, after, graph, wanted);
     if (proof.method == ProofMethod::none)
       return fail(example.line, fmt::format("{} cannot be proved: {}", who, proof.note));

@@ -6,6 +6,7 @@
 #include "lib/graph/constants.h"
 #include "lib/graph/ops.h"
 #include "lib/graph/text.h"
+#include "lib/rule/operator_index.h"
 #include "lib/rule/rewrite.h"
 
 namespace md {
@@ -220,8 +221,9 @@ Rewrite::Rewrite(RewriteTree tree) : tree_(std::move(tree)) {
 std::vector<Rewrite::Site> Rewrite::run(const DetectContext& context) const {
   std::vector<Site> sites;
   const std::string& op = tree_.match[root_].statement.op;
-  for (const NodeId id : context.graph.order) {
-    if (context.graph.node(id).op != op) continue;
+  std::optional<OperatorIndex> own;
+  const OperatorIndex& operators = context.operators ? *context.operators : own.emplace(context.graph);
+  for (const NodeId id : operators.find(op)) {
     auto bindings = match_structure(tree_, root_, context.graph, id);
     if (!bindings) continue;
     Site site;
@@ -248,7 +250,7 @@ std::vector<Rewrite::Site> Rewrite::run(const DetectContext& context) const {
       for (const Replacement& replacement : tree_.replacements) {
         auto patch = build_replacement(tree_, replacement, context, site.bindings);
         if (patch)
-          site.fixes.push_back({*std::move(patch), Exactness::exact, false, ""});
+          site.fixes.emplace_back(*std::move(patch));
         else if (site.reason.empty())
           site.reason = patch.error();
       }

@@ -41,12 +41,7 @@ std::vector<DetectResult> norm_findings(const DetectContext& context,
         "NaN or infinite{}",
         site.name(), graph.value(x).name, site.kind == NormSite::Kind::centred ? "x - mean" : "x",
         limit_of(graph, site), unbounded ? "; nothing in the model bounds it, it grows with the input" : "");
-    result.at_source =
-        "Divide by the largest magnitude first: `m = x.abs().amax(dim, keepdim=True).clamp(min=1); y = x / "
-        "m; y * torch.rsqrt((y * y).mean(dim, keepdim=True) + eps / m / m)` (subtract the mean before, for "
-        "LayerNorm).";
-    result.fixes.push_back(
-        {rescaled_norm_patch(graph, context.graph_index, site), Exactness::bounded, false, ""});
+    result.fixes.emplace_back(rescaled_norm_patch(graph, context.graph_index, site));
     results.push_back(std::move(result));
   }
   return results;

@@ -125,9 +125,8 @@ DetectResult plain_slice_finding(const DetectContext& context, NodeId id, std::s
     result.state = DetectResult::State::declined;
     result.reason = "its shapes or bounds are not known before run time";
   } else {
-    result.fixes.push_back(
-        {plain_slice_patch(context.graph, context.graph_index, id, *slice, std::move(title)),
-         Exactness::exact, false, ""});
+    result.fixes.emplace_back(
+        plain_slice_patch(context.graph, context.graph_index, id, *slice, std::move(title)));
   }
   return result;
 }

@@ -63,4 +63,7 @@ tl::expected<Patch, std::string> build_replacement(const RewriteTree& tree, cons
 /// as it is.
 std::string fill_template(std::string_view text, const Scope& scope, const Bindings& bindings);
 
+/// The same for sentences of findings: nullopt where an expression does not evaluate.
+std::optional<std::string> fill_sentence(std::string_view text, const Scope& scope, const Bindings& bindings);
+
 }  // namespace md

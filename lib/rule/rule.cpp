@@ -147,6 +147,14 @@ class RuleParser {
                                            "in a file {}-{}.cpp beside the page",
                                            rule_.id, rule_.id, rule_.name));
     if (rule_.formats.empty()) rule_.formats = rewrite_formats_;
+    if (rule_.needs_detector && rule_.roots.empty() && !rule_.scans)
+      return error(data_line_,
+                   "the detector needs \"roots\": the operators at which its sites begin (or \"scans\": true "
+                   "when it looks at the whole graph by itself)");
+    if (!rule_.roots.empty() && rule_.scans)
+      return error(data_line_, "\"roots\" and \"scans\": a detector has one of them");
+    if (!rule_.roots.empty() && !rule_.needs_detector)
+      return error(data_line_, "\"roots\" is for a detector; a rewrite block has its own");
     if (rule_.log.empty() && !rule_.graph && rule_.symptom.empty())
       return error(
           data_line_,
@@ -196,11 +204,21 @@ bool Rule::looks_at(Format format) const {
 }
 
 bool Rule::applies_to(std::string_view target, const Version& version) const {
-  if (runtimes.empty()) return true;
+  return runtimes.empty() || fails_on(target, version, {});
+}
+
+bool Rule::fails_on(std::string_view target, const Version& version, std::string_view part) const {
   const std::string_view base = target.substr(0, target.find('+'));
   return std::any_of(runtimes.begin(), runtimes.end(), [&](const RuntimeRange& range) {
-    return (range.target == target || range.target == base) && range.fails.contains(version);
+    return (part.empty() || range.part == part) && (range.target == target || range.target == base) &&
+           range.fails.contains(version);
   });
+}
+
+const Rows::Row* Rows::find(std::string_view key) const {
+  auto at = table.find(key);
+  if (at == table.end()) at = table.find(std::string_view("otherwise"));
+  return at == table.end() ? nullptr : &at->second;
 }
 
 Result<Rule> parse_rule(const std::string& path, std::string_view markdown) {

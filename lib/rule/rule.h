@@ -21,6 +21,13 @@ std::string_view name(Severity severity);
 struct RuntimeRange {
   std::string target;  ///< "litert-gpu", "executorch-xnnpack", ...
   VersionRange fails;
+  std::string part;  ///< "case": the part of the fault that has a range of its own; empty: all of it
+};
+
+/// How a fix of the rule is judged.
+enum class Judge {
+  equality,  ///< it computes the same
+  fp16       ///< its fp16 form is nearer to the fp32 results than that of the original
 };
 
 struct LogExample {
@@ -38,6 +45,15 @@ struct ModelExample {
   int line = 0;
 };
 
+/// A table of texts keyed by a word of the match: a page about many operators speaks of the one it found.
+struct Rows {
+  using Row = std::map<std::string, std::string, std::less<>>;  ///< word -> text
+  std::string by;                                               ///< the word whose text is the key, e.g. "op"
+  std::map<std::string, Row, std::less<>> table;
+  /// The row of `key`, else the one named "otherwise"; null when there is neither.
+  const Row* find(std::string_view key) const;
+};
+
 class Rewrite;  ///< a compiled rewrite block; see rewrite.h
 
 struct Rule {
@@ -48,11 +64,25 @@ struct Rule {
   std::string symptom;                 ///< "zeros", "wrong", ...: lifted when the user states it
   std::vector<RuntimeRange> runtimes;  ///< empty: every target
   std::string applicability = "safe";  ///< what the author claims: safe | unsafe | manual
-  Exactness exactness = Exactness::exact;
+  /// What its fixes may be. With one entry all are that; with several a detector says which for each.
+  std::vector<Exactness> exactness = {Exactness::exact};
+  Judge judge = Judge::equality;
+  /// The runtime fails inside its kernels: a target that may fall back to the CPU fails as well.
+  bool stops_fallback = false;
+  /// What a fix takes for granted about values ("every index is in range"), and what the checks that a fix
+  /// removes would have stopped. Such a fix is unsafe, for this reason.
+  std::string assumes, drops_checks;
+  /// Operators at which its detector's sites begin, see OperatorIndex; or it looks at the whole graph itself.
+  std::vector<std::string> roots;
+  bool scans = false;
   std::vector<std::string> references, aliases, docs;
   std::string fixed_by, setting;
   std::vector<Format> formats;  ///< formats it looks at; empty: from its rewrite blocks, else all
   std::string summary;          ///< one sentence for findings
+  /// Sentences for findings with {words} in them; empty: the summary, nothing, the section "At the source".
+  /// A row's own ones go first.
+  std::string message, reason, at_source;
+  Rows rows;
   std::map<std::string, std::string, std::less<>>
       sections;          ///< heading -> prose ("What it means", "At the source", ...)
   std::string markdown;  ///< the whole page
@@ -67,6 +97,8 @@ struct Rule {
   /// True when the rule's fault exists on this target (name matches, version in range; no runtimes: always).
   /// A target with a fallback counts as the one without: "litert-gpu+cpu" is "litert-gpu".
   bool applies_to(std::string_view target, const Version& version) const;
+  /// The same for one "case" of the fault.
+  bool fails_on(std::string_view target, const Version& version, std::string_view part) const;
 };
 
 /// Parses one rule page. Errors carry file:line and say what was expected.

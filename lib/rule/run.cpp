@@ -1,14 +1,62 @@
 // Running one rule over one graph.
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <map>
 
+#include "lib/rule/dropped_check.h"
+#include "lib/rule/operator_index.h"
 #include "lib/rule/page.h"
 #include "lib/rule/rewrite.h"
 #include "lib/rule/rule.h"
 
 namespace md {
 namespace {
+
+void make_unsafe(ProposedFix& fix, std::string reason) {
+  fix.unsafe = true;
+  fix.unsafe_reason += (fix.unsafe_reason.empty() ? "" : "; ") + std::move(reason);
+}
+
+/// The page's sentence of this kind for a match: the row's own, else the page's, filled in; empty: none, or a
+/// word is missing.
+std::string sentence(const Rule& rule, std::string_view kind, const std::string& of_page,
+                     const DetectContext& context, const Bindings& bindings) {
+  const std::string* text = &of_page;
+  Bindings all = bindings;
+  if (!rule.rows.by.empty()) {
+    const auto key = bindings.names.find(rule.rows.by);
+    const Rows::Row* row = key == bindings.names.end() ? nullptr : rule.rows.find(key->second.text);
+    if (row)
+      for (const auto& [word, content] : *row) {
+        if (word == kind) text = &content;
+        all.names.insert_or_assign(word, Datum::of(fill_template(content, Scope{context.graph}, bindings)));
+      }
+  }
+  if (text->empty()) return {};
+  return fill_sentence(*text, Scope{context.graph}, all).value_or(std::string());
+}
+
+/// The sentences that the page has for every site, filled in with what was found at this one.
+void speak(const Rule& rule, const DetectContext& context, const Bindings& bindings, DetectResult& result) {
+  if (result.message.empty()) result.message = sentence(rule, "message", rule.message, context, bindings);
+  if (result.reason.empty() && result.state == DetectResult::State::advice)
+    result.reason = sentence(rule, "reason", rule.reason, context, bindings);
+  if (result.at_source.empty())
+    result.at_source = sentence(rule, "at_source", rule.at_source, context, bindings);
+}
+
+/// What the page says of all its fixes.
+void complete(const Rule& rule, const DetectContext& context, DetectResult& result) {
+  for (ProposedFix& fix : result.fixes) {
+    if (!fix.exactness) fix.exactness = rule.exactness.front();
+    if (fix.assumes)
+      make_unsafe(fix, rule.assumes.empty() ? "it rests on what nothing in the file shows" : rule.assumes);
+    if (dropped_check(context.graph, fix.patch) != none_id)
+      make_unsafe(fix, rule.drops_checks.empty() ? "a check is removed: the program no longer stops there"
+                                                 : rule.drops_checks);
+  }
+}
 
 DetectResult result_of(const Rule& rule, Rewrite::Site site, const DetectContext& context) {
   DetectResult result;
@@ -18,11 +66,11 @@ DetectResult result_of(const Rule& rule, Rewrite::Site site, const DetectContext
   const Node& root = context.graph.node(site.root);
   result.value = root.outputs.empty() ? none_id : root.outputs.front();
   result.reason = std::move(site.reason);
+  speak(rule, context, site.bindings, result);
   const auto section = rule.sections.find("At the source");
-  if (section != rule.sections.end())
+  if (result.at_source.empty() && section != rule.sections.end())
     result.at_source = fill_template(dedented(section->second), Scope{context.graph}, site.bindings);
   for (ProposedFix& fix : site.fixes) {
-    fix.exactness = rule.exactness;
     fix.unsafe = rule.applicability == "unsafe";
     if (fix.unsafe) fix.unsafe_reason = "the rule says when: see \"When it is not safe\"";
     result.fixes.push_back(std::move(fix));
@@ -56,8 +104,23 @@ std::vector<Rewrite::Site> rewrite_sites(const Rule& rule, const DetectContext& 
 
 }  // namespace
 
-std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& context) {
-  if (!rule.looks_at(context.model.format)) return {};
+std::vector<NodeId> DetectContext::roots() const {
+  assert(rule && operators);
+  return operators->find(rule->roots);
+}
+
+bool DetectContext::fails(std::string_view part) const {
+  assert(rule);
+  if (!target) return part.empty();
+  return rule->fails_on(target->name(), target->version, part);
+}
+
+std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& given) {
+  if (!rule.looks_at(given.model.format)) return {};
+  std::optional<OperatorIndex> own;
+  DetectContext context = given;
+  context.rule = &rule;
+  if (!context.operators) context.operators = &own.emplace(given.graph);
   std::vector<DetectResult> results;
   std::map<NodeId, std::size_t> by_root;
   for (Rewrite::Site& site : rewrite_sites(rule, context)) {
@@ -65,8 +128,11 @@ std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& contex
     by_root.emplace(site.root, results.size());
     results.push_back(result_of(rule, std::move(site), context));
   }
-  if (!rule.detector) return results;
-  for (DetectResult& found : rule.detector(context)) {
+  const bool detects = rule.detector && (rule.scans || context.operators->has(rule.roots));
+  for (DetectResult& found : detects ? rule.detector(context) : std::vector<DetectResult>()) {
+    Bindings words;
+    for (const auto& [name, text] : found.words) words.names.emplace(name, Datum::of(text));
+    speak(rule, context, words, found);
     const auto known = found.nodes.empty() ? by_root.end() : by_root.find(found.nodes.front());
     if (known == by_root.end()) {
       results.push_back(std::move(found));
@@ -79,6 +145,7 @@ std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& contex
     else
       std::move(found.fixes.begin(), found.fixes.end(), std::back_inserter(result.fixes));
   }
+  for (DetectResult& result : results) complete(rule, context, result);
   return results;
 }
 

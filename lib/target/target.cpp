@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "lib/rule/embedded.h"
 #include "lib/target/readable.h"
 #include "lib/target/table_target.h"
 
@@ -18,8 +19,9 @@ struct KnownTarget {
   std::vector<Format> formats;    ///< of the files that the runtime reads
 };
 
-constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml",  "vulkan",   "mlx",  "qnn",
-                                                    "tosa",    "neutron", "cortex-m", "cuda", "openvino"};
+constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml", "vulkan",  "mlx",     "qnn",
+                                                    "tosa",    "vgf",    "ethos-u", "neutron", "cortex-m",
+                                                    "cuda",    "metal",  "openvino"};
 
 const std::vector<KnownTarget>& all_targets() {
   static const std::vector<KnownTarget> targets = [] {
@@ -99,6 +101,20 @@ Result<std::unique_ptr<Target>> open_target(std::string_view text) {
   target->table = known->table ? nearest_measured(known->versions, target->version) : target->version;
   target->assumed = target->table != target->version;
   return target;
+}
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names = {"litert-gpu+cpu", "litert-torch", "executorch", "torch-tensorrt",
+                                    "onnxruntime"};
+  for (const EmbeddedFile& file : embedded_files()) {  // rules/targets/NAME.json holds the table of NAME
+    std::string_view name = file.path;
+    if (!name.starts_with("rules/targets/") || !name.ends_with(".json")) continue;
+    name.remove_prefix(name.rfind('/') + 1), name.remove_suffix(5);
+    names.emplace_back(name);
+  }
+  for (const std::string_view backend : executorch_backends)
+    names.push_back(fmt::format("executorch-{}", backend));
+  return names;
 }
 
 std::vector<TargetListing> known_targets() {

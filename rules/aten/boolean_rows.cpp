@@ -65,7 +65,8 @@ class RowRewriter {
 
   std::string reason;
   std::vector<NodeId> nodes;
-  bool rounds = false;  ///< sums are in another order than before
+  bool rounds = false;       ///< sums are in another order than before
+  bool counts_rows = false;  ///< takes as many rows from elsewhere as the mask marks, without a check
 
   bool run() {
     if (count_ < 0 || mask_shape_.empty()) return refuse("the mask has no fixed size");
@@ -124,6 +125,7 @@ class RowRewriter {
   /// The number of each marked element among the marked ones; 0 in front of the first.
   ValueId positions() {
     if (positions_ != none_id) return positions_;
+    counts_rows = true;
     const ValueId flat = b_.reshape(mask_, {count_});
     Attributes dim;
     dim.set("dim", std::int64_t{0}), dim.set("dtype", aten_scalar_type(DType::i64));
@@ -426,12 +428,14 @@ std::vector<DetectResult> boolean_rows(const DetectContext& context, const std::
     result.value = mask;
     result.message = message;
     result.reason = rewriter.reason;
-    if (done)
-      result.fixes.push_back({rewriter.finish(leaving),
-                              rewriter.rounds ? Exactness::rounding : Exactness::exact, false, "", false,
-                              true});
-    else
+    if (done) {
+      ProposedFix fix(rewriter.finish(leaving), rewriter.rounds ? Exactness::rounding : Exactness::exact);
+      fix.uncalled = true;
+      fix.assumes = rewriter.counts_rows;
+      result.fixes.push_back(std::move(fix));
+    } else {
       result.state = DetectResult::State::declined;
+    }
     results.push_back(std::move(result));
   }
   return results;

@@ -16,8 +16,8 @@ std::vector<DetectResult> complex_results(const DetectContext& context,
     if (!region.reason.empty())
       result.state = DetectResult::State::declined;
     else
-      result.fixes.push_back({std::move(region.patch), region.exactness, false, "", false,
-                              region.exactness == Exactness::rounding || !region.has_fourier});
+      result.fixes.emplace_back(std::move(region.patch), region.exactness).uncalled =
+          region.exactness == Exactness::rounding || !region.has_fourier;
     results.push_back(std::move(result));
   }
   return results;

@@ -58,7 +58,7 @@ class Retyping {
       result.state = DetectResult::State::declined;
       return result;
     }
-    result.fixes.push_back({builder_.take(), Exactness::bounded, false, "", true});
+    result.fixes.emplace_back(builder_.take()).retypes_interface = true;
     return result;
   }
 

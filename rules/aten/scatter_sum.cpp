@@ -9,6 +9,7 @@
 
 #include "lib/edit/aten_builder.h"
 #include "lib/graph/aten_view.h"
+#include "lib/graph/constants.h"
 
 namespace md {
 namespace {
@@ -170,6 +171,15 @@ Patch as_sum(const DetectContext& context, NodeId id, const std::string& reducti
   return b.take();
 }
 
+/// True when the graph shows that no index is out of range: the scatter would stop there, the sum does not.
+bool in_bounds(const Graph& graph, const Node& node, ValueId self, ValueId index) {
+  const Value& s = graph.value(self);
+  const auto range = known_range(graph, index);
+  const auto dim = aten_dim(node, "dim", s.rank(), 0);
+  return range && dim && s.rank() > 0 && range->low >= 0 &&
+         range->high < static_cast<double>(s.shape[static_cast<std::size_t>(*dim)]);
+}
+
 }  // namespace
 
 std::vector<DetectResult> integer_scatter(const DetectContext& context) {
@@ -188,7 +198,8 @@ std::vector<DetectResult> integer_scatter(const DetectContext& context) {
     if (!result.reason.empty())
       result.state = DetectResult::State::declined;
     else
-      result.fixes.push_back({as_sum(context, id, reduction, self, index, src), Exactness::exact, false, ""});
+      result.fixes.emplace_back(as_sum(context, id, reduction, self, index, src)).assumes =
+          !in_bounds(graph, node, self, index);
     results.push_back(std::move(result));
   }
   return results;

@@ -48,7 +48,7 @@ std::vector<DetectResult> split_shared_constants(const DetectContext& context,
   std::sort(result.nodes.begin(), result.nodes.end());
   result.nodes.erase(std::unique(result.nodes.begin(), result.nodes.end()), result.nodes.end());
   result.message = fmt::format(fmt::runtime(why), count, graph.value(result.value).name);
-  result.fixes.push_back({builder.take(), Exactness::exact, false, ""});
+  result.fixes.emplace_back(builder.take());
   return {std::move(result)};
 }
 

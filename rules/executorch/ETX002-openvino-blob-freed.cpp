@@ -4,7 +4,7 @@ namespace md {
 
 std::vector<DetectResult> ETX002(const DetectContext& context) {
   std::vector<DetectResult> results;
-  for (const NodeId id : context.graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = context.graph.node(id);
     if (node.op != "delegate" || node.custom != "OpenvinoBackend" || !node.attrs.flag("keeps_blob")) continue;
     DetectResult result;

@@ -81,9 +81,7 @@ std::vector<DetectResult> ETX003(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     const bool inlinable = !is_enabled(node) && can_inline(node, inner);
-    const auto add = [&](Patch patch) {
-      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
-    };
+    const auto add = [&](Patch patch) { result.fixes.emplace_back(std::move(patch)); };
     if (nested) {
       result.message = "an autocast region inside an autocast region";
       if (is_enabled(node))

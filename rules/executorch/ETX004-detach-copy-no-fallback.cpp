@@ -6,7 +6,7 @@ namespace md {
 
 std::vector<DetectResult> ETX004(const DetectContext& context) {
   std::vector<DetectResult> results;
-  for (const NodeId id : context.graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = context.graph.node(id);
     const std::string base = aten_base(node.op);
     const bool alias = base == "aten.detach" || base == "aten.detach_copy" || base == "aten.alias" ||
@@ -17,7 +17,7 @@ std::vector<DetectResult> ETX004(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.message = node.op + " computes nothing, and the AOTI backend has no kernel for it";
-    result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(b.take());
     results.push_back(std::move(result));
   }
   return results;

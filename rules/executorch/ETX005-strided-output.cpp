@@ -140,7 +140,7 @@ std::vector<DetectResult> ETX005(const DetectContext& context) {
     result.nodes = {maker};
     result.value = out;
     result.message = "an output is a view with gaps or in another order (" + node.op + ")";
-    result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(b.take());
     results.push_back(std::move(result));
   }
   return results;

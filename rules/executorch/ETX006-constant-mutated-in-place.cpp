@@ -39,7 +39,7 @@ std::vector<DetectResult> ETX006(const DetectContext& context) {
   if (!done.reason.empty())
     result.state = DetectResult::State::declined;
   else
-    result.fixes.push_back({std::move(done.patch), Exactness::exact, false, ""});
+    result.fixes.emplace_back(std::move(done.patch));
   return {std::move(result)};
 }
 

@@ -43,7 +43,7 @@ Patch padded_sum(const DetectContext& context, NodeId id, std::vector<ValueId> p
 std::vector<DetectResult> ETX007(const DetectContext& context) {
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     const std::string base = aten_base(node.op);
     if ((base != "aten.cat" && base != "aten.concat" && base != "aten.stack") || node.outputs.size() != 1 ||
@@ -62,7 +62,7 @@ std::vector<DetectResult> ETX007(const DetectContext& context) {
               graph.value(part).rank() == rank &&
               (stacks || graph.value(part).shape[static_cast<std::size_t>(*dim)] >= 0);
     if (fixed)
-      result.fixes.push_back({padded_sum(context, id, parts, *dim), Exactness::exact, false, ""});
+      result.fixes.emplace_back(padded_sum(context, id, parts, *dim));
     else
       result.state = DetectResult::State::declined,
       result.reason = "its parts have other types, or sizes that are not known";

@@ -16,7 +16,7 @@ std::vector<DetectResult> ETX010(const DetectContext& context) {
     const Node& first = context.graph.node(region.nodes.front());
     result.message = fmt::format("{} computes a tensor of rank 6 or more; Core ML holds five", first.op);
     if (region.reason.empty()) {
-      result.fixes.push_back({std::move(region.patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(region.patch));
     } else {
       std::set<std::string> ops;
       for (const NodeId id : region.nodes) ops.insert(fmt::format("\"{}\"", context.graph.node(id).op));

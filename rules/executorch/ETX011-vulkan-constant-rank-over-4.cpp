@@ -63,7 +63,7 @@ std::vector<DetectResult> ETX011(const DetectContext& context) {
     result.value = id;
     result.message = fmt::format("the constant {} has {} dimensions; the Vulkan runtime holds four",
                                  value.name, value.rank());
-    result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(b.take());
     results.push_back(std::move(result));
   }
   return results;

@@ -50,7 +50,7 @@ DetectResult full_instead(const DetectContext& context, NodeId id, const std::st
       attrs.set("dtype", aten_scalar_type(out.dtype));
   attrs.set("device", std::string("cpu")), attrs.set("pin_memory", false);
   b.write("aten.full.default", {}, std::move(attrs), node.outputs[0]);
-  result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+  result.fixes.emplace_back(b.take());
   return result;
 }
 
@@ -82,7 +82,7 @@ DetectResult source_instead(const DetectContext& context, NodeId id) {
   AtenBuilder b(graph, context.graph_index, "read the source of the copy");
   b.remove(graph.producer(self));
   b.bypass(id, node.outputs[0], src);
-  result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+  result.fixes.emplace_back(b.take());
   return result;
 }
 

@@ -50,7 +50,7 @@ std::vector<DetectResult> ETX013(const DetectContext& context) {
   result.message =
       "nodes without source_fn_stack, which the Neutron quantizer reads (the program was exported without "
       "strict=True)";
-  result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+  result.fixes.emplace_back(b.take());
   return {std::move(result)};
 }
 

@@ -23,7 +23,7 @@ std::vector<DetectResult> ETX015(const DetectContext& context) {
   result.message = fmt::format(
       "{} checks on computed values have no readers and sink below the output when a delegate is cut out",
       checks.size());
-  result.fixes.push_back({drop_checks(context, chain), Exactness::exact, false, ""});
+  result.fixes.emplace_back(drop_checks(context, chain));
   return {std::move(result)};
 }
 

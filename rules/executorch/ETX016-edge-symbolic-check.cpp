@@ -35,7 +35,7 @@ DetectResult all_instead(const DetectContext& context, NodeId id) {
   result.nodes = {id};
   result.message = fmt::format("{} is not in Core ATen; `{}` is, and computes the same",
                                aten_base(node.op).substr(5), plain);
-  result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+  result.fixes.emplace_back(b.take());
   return result;
 }
 
@@ -46,7 +46,7 @@ std::vector<DetectResult> ETX016(const DetectContext& context) {
   const auto chain = check_only_nodes(graph);
   std::vector<DetectResult> results;
   DetectResult dropped;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (!is_symbolic_arithmetic(node) && !is_all_true(node)) continue;
     if (chain.count(id))
@@ -59,7 +59,7 @@ std::vector<DetectResult> ETX016(const DetectContext& context) {
   if (dropped.nodes.empty()) return results;
   dropped.message = fmt::format("{} only serves a check, and is not part of Core ATen",
                                 graph.node(dropped.nodes.front()).op);
-  dropped.fixes.push_back({drop_checks(context, chain), Exactness::exact, false, ""});
+  dropped.fixes.emplace_back(drop_checks(context, chain));
   results.insert(results.begin(), std::move(dropped));
   return results;
 }

@@ -117,7 +117,7 @@ std::string rewrite(AtenBuilder& b, NodeId id, ValueId x, ValueId y, ValueId out
 std::vector<DetectResult> ETX020(const DetectContext& context) {
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "aten.matmul.default" || node.outputs.size() != 1) continue;
     const ValueId x = aten_operand(node, "self"), y = aten_operand(node, "other");
@@ -128,7 +128,7 @@ std::vector<DetectResult> ETX020(const DetectContext& context) {
     AtenBuilder b(graph, context.graph_index, "mm or bmm instead of matmul");
     result.reason = rewrite(b, id, x, y, node.outputs[0]);
     if (result.reason.empty())
-      result.fixes.push_back({b.take(), Exactness::rounding, false, ""});
+      result.fixes.emplace_back(b.take());
     else
       result.state = DetectResult::State::declined;
     results.push_back(std::move(result));

@@ -59,7 +59,7 @@ std::vector<DetectResult> ETX021(const DetectContext& context) {
       const ValueId constant = b.add_value(stored.name, stored.dtype, stored.shape);
       b.patch().new_values.back().constant = stored.constant;
       b.replace_uses(node.outputs[0], constant);
-      result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(b.take());
     }
     results.push_back(std::move(result));
   }

@@ -72,7 +72,7 @@ std::vector<DetectResult> ETX022(const DetectContext& context) {
   if (context.model.format == Format::pte) return in_lowered(context);
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     const std::string base = aten_base(node.op);
     if (base != "aten.slice_scatter" && base != "aten.select_scatter") continue;
@@ -97,7 +97,7 @@ std::vector<DetectResult> ETX022(const DetectContext& context) {
                                                        size));
       Patch patch = step == 1 ? as_parts(context, id, self, src, *dim, start, end)
                               : as_selection(context, id, self, src, *dim, start, end, step);
-      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(patch));
     }
     results.push_back(std::move(result));
   }

@@ -9,17 +9,17 @@
 namespace md {
 namespace {
 
-/// The target that a backend belongs to, "" when there is none of its own.
-std::string_view target_of(std::string_view backend) {
+/// True when lowering for the target makes calls of the backend. Ethos-U and VGF programs are TOSA inside.
+bool serves(std::string_view backend, std::string_view target) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
-      {"XnnpackBackend", "executorch-xnnpack"}, {"CoreMLBackend", "executorch-coreml"},
-      {"VulkanBackend", "executorch-vulkan"},   {"MLXBackend", "executorch-mlx"},
-      {"QnnBackend", "executorch-qnn"},         {"EthosUBackend", "executorch-tosa"},
-      {"VgfBackend", "executorch-tosa"},        {"NeutronBackend", "executorch-neutron"},
-      {"CudaBackend", "executorch-cuda"},       {"OpenvinoBackend", "executorch-openvino"}};
-  for (const auto& [name, target] : names)
-    if (name == backend) return target;
-  return {};
+      {"XnnpackBackend", "executorch-xnnpack"},  {"CoreMLBackend", "executorch-coreml"},
+      {"VulkanBackend", "executorch-vulkan"},    {"MLXBackend", "executorch-mlx"},
+      {"QnnBackend", "executorch-qnn"},          {"EthosUBackend", "executorch-ethos-u"},
+      {"EthosUBackend", "executorch-tosa"},      {"VgfBackend", "executorch-vgf"},
+      {"VgfBackend", "executorch-tosa"},         {"NeutronBackend", "executorch-neutron"},
+      {"CudaBackend", "executorch-cuda"},        {"MetalBackend", "executorch-metal"},
+      {"OpenvinoBackend", "executorch-openvino"}};
+  return std::find(std::begin(names), std::end(names), std::pair(backend, target)) != std::end(names);
 }
 
 bool named_in_log(const DetectContext& context, const std::string& backend) {
@@ -37,17 +37,17 @@ std::vector<DetectResult> ETX116(const DetectContext& context) {
   std::vector<DetectResult> results;
   if (context.model.format != Format::pte) return results;
   std::map<std::string, std::vector<NodeId>> calls;
-  for (const NodeId id : context.graph.order)
+  for (const NodeId id : context.roots())
     if (const Node& node = context.graph.node(id); node.op == "delegate") calls[node.custom].push_back(id);
   const std::string target = context.target ? context.target->name() : "";
   const bool backend_target = target.starts_with("executorch-");
-  const bool for_target = std::any_of(calls.begin(), calls.end(),
-                                      [&](const auto& call) { return target_of(call.first) == target; });
+  const bool for_target =
+      std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return serves(call.first, target); });
   for (auto& [backend, nodes] : calls) {
     const bool logged = named_in_log(context, backend);
     // What the wheel registers, and what the target names, is there unless a log says otherwise.
-    if (!logged && (target_of(backend) == target ||
-                    (executorch_has_backend(backend) && (!backend_target || for_target))))
+    if (!logged &&
+        (serves(backend, target) || (executorch_has_backend(backend) && (!backend_target || for_target))))
       continue;
     const auto library = executorch_backend_library(backend);
     const bool foreign = backend_target && !for_target && !executorch_has_backend(backend);

@@ -78,7 +78,7 @@ Patch mean_patch(const DetectContext& context, NodeId sum, const Averaging& aver
 std::vector<DetectResult> F16001(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "SUM" || node.inputs.size() < 2 || !is_float_value(graph, node.inputs[0]) ||
         !is_static(graph.value(node.inputs[0])))
@@ -91,14 +91,13 @@ std::vector<DetectResult> F16001(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.inputs[0];
     result.likelihood = Likelihood::possible;
-    result.at_source = "Use `x.mean(dim)`: today's converter keeps it as MEAN, older ones split it.";
     if (averaging.node != none_id && rest > 0.4 && rest < 2.5) {
       result.nodes.push_back(averaging.node);
       result.message = fmt::format(
           "a mean of {:.0f} values written as SUM and a factor: in fp16 the sum passes 65504 when the mean "
           "reaches {:.3g}",
           terms, largest_half / terms);
-      result.fixes.push_back({mean_patch(context, id, averaging, terms), Exactness::rounding, false, ""});
+      result.fixes.emplace_back(mean_patch(context, id, averaging, terms));
     } else if (terms >= long_sum && averaging.node == none_id && graph.is_output(node.outputs[0])) {
       result.state = DetectResult::State::advice;
       result.message = fmt::format(

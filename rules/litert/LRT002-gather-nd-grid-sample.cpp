@@ -109,7 +109,6 @@ std::optional<ProposedFix> tent_fix(const DetectContext& context, const GridSamp
   for (const NodeId id : nodes) patch.remove(id);
   remove_unused(patch);
   ProposedFix fix;
-  fix.exactness = Exactness::bounded;
   fix.patch = patch.take();
   fix.patch.title = fmt::format("tent weights and a matrix product ({} multiply-adds)", n * c * h * w * s);
   return fix;

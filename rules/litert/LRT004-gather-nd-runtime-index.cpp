@@ -130,7 +130,7 @@ std::vector<DetectResult> LRT004(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
   const std::set<NodeId> sampled = grid_sample_nodes(graph);
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "GATHER_ND" || node.inputs.size() < 2 || node.outputs.empty() || sampled.count(id) != 0)
       continue;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "lib/edit/builder.h"
@@ -11,21 +10,11 @@
 #include "lib/rule/tflite_queries.h"
 
 namespace md {
-namespace {
-
-constexpr std::array<std::string_view, 18> operators = {
-    "PAD",        "PADV2", "MIRROR_PAD", "TRANSPOSE",  "SLICE",           "STRIDED_SLICE",
-    "MEAN",       "SUM",   "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD",     "REDUCE_ANY",
-    "REDUCE_ALL", "TILE",  "REVERSE_V2", "CUMSUM",     "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"};
-
-}  // namespace
-
 std::vector<DetectResult> LRT005(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
-    if (std::find(operators.begin(), operators.end(), node.op) == operators.end()) continue;
     PatchBuilder patch(graph, context.graph_index, "int32 parameters");
     DetectResult result;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
@@ -52,11 +41,7 @@ std::vector<DetectResult> LRT005(const DetectContext& context) {
     result.nodes = {id};
     result.message = fmt::format("{} with an int64 parameter \"{}\": the accelerator reads int32 ones only",
                                  node.op, graph.value(result.value).name);
-    result.at_source =
-        "Convert with a current litert-torch, which writes int32; `F.pad` widths as Python integers, not as "
-        "int64 tensors.";
-    if (result.state == DetectResult::State::matched)
-      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    if (result.state == DetectResult::State::matched) result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

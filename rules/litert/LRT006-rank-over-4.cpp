@@ -52,7 +52,7 @@ std::vector<DetectResult> LRT006(const DetectContext& context) {
     LoweredRegion lowered = lower_region(graph, context.graph_index, region, "rank 4", false);
     if (lowered.patch) {
       const std::string chain = moves_in_pytorch(graph, *lowered.patch);
-      if (!chain.empty()) found.at_source = fmt::format("y = {}", chain);
+      if (!chain.empty()) found.words["moves"] = chain;
       found.fixes.push_back(fix_of(std::move(lowered)));
     } else {
       found.state = DetectResult::State::declined;

@@ -47,7 +47,7 @@ Patch split(const DetectContext& context, NodeId id, const std::string& activati
 
 std::vector<DetectResult> LRT007(const DetectContext& context) {
   std::vector<DetectResult> results;
-  for (const NodeId id : context.graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = context.graph.node(id);
     if (node.op != "TRANSPOSE_CONV" || node.version <= newest_supported || node.outputs.size() != 1) continue;
     DetectResult result;
@@ -68,7 +68,7 @@ std::vector<DetectResult> LRT007(const DetectContext& context) {
       result.state = DetectResult::State::declined;
       result.reason = fmt::format("the fused {} cannot be an operator of its own here", fused);
     } else {
-      result.fixes.push_back({split(context, id, *activation, version), Exactness::exact, false, ""});
+      result.fixes.emplace_back(split(context, id, *activation, version));
     }
     results.push_back(std::move(result));
   }

@@ -28,7 +28,7 @@ struct Axis {
 std::vector<DetectResult> LRT008(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "TRANSPOSE_CONV" || node.attrs.text("padding", "SAME") != "SAME" || node.inputs.size() < 3)
       continue;
@@ -52,10 +52,9 @@ std::vector<DetectResult> LRT008(const DetectContext& context) {
         "of {} in front, the result is shifted by {} along {}",
         axis.kernel, axis.stride, axis.input, axis.delegate_crop(), axis.right_crop(),
         axis.delegate_crop() - axis.right_crop(), in_w ? "width (time)" : "height");
-    result.at_source = fmt::format(
-        "Make the input length a multiple of the stride ({}), or use `padding=0` in ConvTranspose and cut "
-        "`[{}:{}]` from its result.",
-        axis.stride, axis.right_crop(), axis.right_crop() + axis.output);
+    result.words = {{"stride", std::to_string(axis.stride)},
+                    {"first", std::to_string(axis.right_crop())},
+                    {"behind", std::to_string(axis.right_crop() + axis.output)}};
     if (output.shape[1] > h.full() || output.shape[2] > w.full()) {
       result.state = DetectResult::State::declined;
       result.reason =
@@ -77,7 +76,7 @@ std::vector<DetectResult> LRT008(const DetectContext& context) {
     patch.remove(id);
     ops.slice(whole, std::vector<std::int64_t>{0, h.right_crop(), w.right_crop(), 0}, output.shape,
               node.outputs[0]);
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

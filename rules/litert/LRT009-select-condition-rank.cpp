@@ -12,7 +12,7 @@ namespace md {
 std::vector<DetectResult> LRT009(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "SELECT_V2" || node.inputs.size() != 3) continue;
     const Value& condition = graph.value(node.inputs[0]);
@@ -33,12 +33,11 @@ std::vector<DetectResult> LRT009(const DetectContext& context) {
         shape_text(output.shape), shape_text(condition.shape), condition.shape[0],
         output.shape[0] == 1 ? "the kernel cannot be built, with or without CPU fallback"
                              : "the result is wrong");
-    result.at_source = fmt::format(
-        "Give the mask all axes: `mask.view({})` before torch.where or masked_fill.", shape_text(aligned));
+    result.words["aligned"] = shape_text(aligned);
     // move() gives the value itself when no operator is needed for the view: then only its shape is missing.
     patch.rewire(id, 0,
                  moved == node.inputs[0] || moved == none_id ? ops.reshape(node.inputs[0], aligned) : moved);
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

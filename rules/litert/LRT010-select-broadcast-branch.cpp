@@ -36,7 +36,7 @@ ValueId taken_form(TfliteBuilder& ops, ValueId branch, const Shape& out) {
 std::vector<DetectResult> LRT010(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "SELECT_V2" || node.inputs.size() != 3) continue;
     const Value& output = graph.value(node.outputs[0]);
@@ -62,11 +62,8 @@ std::vector<DetectResult> LRT010(const DetectContext& context) {
       else
         patch.rewire(id, operand, taken);
     }
-    result.at_source =
-        "Expand the value where it is made (`torch.cat` of itself, or `x + zeros`), or write `x * (1 - m) + "
-        "v * m` when both x and v are always finite.";
     if (written) {
-      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(patch.take());
     } else {
       result.state = DetectResult::State::declined;
       result.reason =

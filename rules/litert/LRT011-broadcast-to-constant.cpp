@@ -56,11 +56,11 @@ DetectResult at(const DetectContext& context, const ConstantRegion& region, Node
   result.value = node.outputs[0];
   result.message = fmt::format("a constant is expanded to {} at run time", shape_text(value.shape));
   auto stored = fold_region(context.model, context.graph_index, region, "the expanded constant is stored");
-  if (stored) result.fixes.push_back({*std::move(stored), Exactness::exact, false, ""});
+  if (stored) result.fixes.emplace_back(*std::move(stored));
   if (readers_broadcast(context.graph, node.inputs[0], node.outputs[0])) {
     const bool first = bytes_of(value) > large;
     result.fixes.insert(first ? result.fixes.begin() : result.fixes.end(),
-                        {leave_out(context, id), Exactness::exact, false, ""});
+                        ProposedFix(leave_out(context, id)));
   }
   if (result.fixes.empty()) {
     result.state = DetectResult::State::declined;

@@ -58,7 +58,7 @@ std::optional<ProposedFix> lowered(const DetectContext& context, const RankRegio
     return std::nullopt;
   }
   const std::string chain = moves_in_pytorch(context.graph, *result.patch);
-  if (!chain.empty()) found.at_source = fmt::format("y = {}", chain);
+  if (!chain.empty()) found.words["moves"] = chain;
   ProposedFix fix;
   fix.exactness = result.reorders_sums ? Exactness::rounding : Exactness::exact;
   fix.patch = std::move(*result.patch);
@@ -73,7 +73,7 @@ std::vector<DetectResult> LRT012(const DetectContext& context) {
   std::vector<DetectResult> results;
   std::set<NodeId> reported;
   const std::vector<RankRegion> regions = rank_regions(graph);
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "BROADCAST_TO" || node.inputs.empty() || reported.count(id) != 0) continue;
     const ValueId small = node.inputs.front(), wide = node.outputs.front();

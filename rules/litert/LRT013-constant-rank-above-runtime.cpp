@@ -3,7 +3,6 @@
 // (heads, say) is taken for the batch of the second.
 #include <fmt/format.h>
 
-#include "lib/base/version.h"
 #include "lib/rule/detector.h"
 #include "lib/rule/tflite_builder.h"
 #include "lib/rule/tflite_queries.h"
@@ -53,10 +52,9 @@ int misread_operand(const Graph& graph, const Node& node, bool runtime_pairs_too
 
 std::vector<DetectResult> LRT013(const DetectContext& context) {
   const Graph& graph = context.graph;
-  constexpr Version fixed_for_runtime_masks{{2, 2, 0}};
-  const bool runtime_pairs_too = context.target && context.target->version < fixed_for_runtime_masks;
+  const bool runtime_pairs_too = context.fails("computed pairs");
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     const int low = misread_operand(graph, node, runtime_pairs_too);
     if (low < 0) continue;
@@ -76,12 +74,8 @@ std::vector<DetectResult> LRT013(const DetectContext& context) {
         "{} of [{}] and [{}]: the accelerator takes the leading axis ({}) for the batch, so index 0 of it is "
         "right and the others are wrong (in attention: token 0 right, later tokens wrong)",
         node.op, shape_text(lower.shape), shape_text(higher.shape), lower.shape[0]);
-    result.at_source = fmt::format(
-        "Keep the batch axis on both sides: give the scores rank {} (`scores.view({})`) before the mask is "
-        "applied, and use batch 2 or `torch.export` without the batch-1 squeeze; expanding the mask does not "
-        "help, the converter shrinks it back.",
-        higher.rank(), shape_text(aligned));
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.words = {{"rank", std::to_string(higher.rank())}, {"aligned", shape_text(aligned)}};
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

@@ -12,8 +12,7 @@ namespace md {
 std::vector<DetectResult> LRT014(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  constexpr Version mended{{2, 2, 0}};
-  if (context.target && context.target->version >= mended) return results;
+  if (!context.fails()) return results;
   std::set<ValueId> seen;
   for (const ValueId output : graph.outputs) {
     if (!seen.insert(output).second) continue;
@@ -38,14 +37,9 @@ std::vector<DetectResult> LRT014(const DetectContext& context) {
         "output \"{}\" is also read by {}: the accelerator returns an operand of {} in its place, what is "
         "computed from it is right",
         name, reader.op, producer.op);
-    result.at_source = fmt::format(
-        "Return a copy: `return {0}.reshape({0}.shape) ...`, or read the state from the copy and keep `{0}` "
-        "inside.",
-        "s");
     if (result.state == DetectResult::State::matched)
-      result.fixes.push_back(
-          {output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"),
-           Exactness::exact, false, ""});
+      result.fixes.emplace_back(
+          output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"));
     results.push_back(std::move(result));
   }
   return results;

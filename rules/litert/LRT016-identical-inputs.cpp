@@ -1,20 +1,11 @@
 // Two identical operands: one of them through a same-shape RESHAPE. The better answer for a softmax over one
 // element is in the page's rewrite blocks.
-#include <algorithm>
-#include <array>
-
 #include "lib/edit/builder.h"
 #include "lib/graph/ops.h"
 #include "lib/rule/detector.h"
 
 namespace md {
 namespace {
-
-/// The operators that check for it (ADD, MUL and CONCATENATION take identical operands).
-constexpr std::array<std::string_view, 18> checked = {
-    "DIV",        "SUB",       "POW",           "MAXIMUM",     "MINIMUM",    "SQUARED_DIFFERENCE",
-    "FLOOR_DIV",  "FLOOR_MOD", "ATAN2",         "EQUAL",       "NOT_EQUAL",  "LESS",
-    "LESS_EQUAL", "GREATER",   "GREATER_EQUAL", "LOGICAL_AND", "LOGICAL_OR", "RIGHT_SHIFT"};
 
 Patch copy_one_operand(const DetectContext& context, NodeId id) {
   PatchBuilder builder(context.graph, context.graph_index, "one operand through a RESHAPE to its own shape");
@@ -37,10 +28,9 @@ Patch copy_one_operand(const DetectContext& context, NodeId id) {
 
 std::vector<DetectResult> LRT016(const DetectContext& context) {
   std::vector<DetectResult> results;
-  for (const NodeId id : context.graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = context.graph.node(id);
     if (node.inputs.size() != 2 || node.inputs[0] != node.inputs[1] || node.inputs[0] < 0) continue;
-    if (std::find(checked.begin(), checked.end(), node.op) == checked.end()) continue;
     const Value& value = context.graph.value(node.inputs[0]);
     DetectResult result;
     result.nodes = {id};
@@ -53,7 +43,7 @@ std::vector<DetectResult> LRT016(const DetectContext& context) {
       result.state = DetectResult::State::declined;
       result.reason = "\"" + value.name + "\" has a dimension that is not known before run time";
     } else {
-      result.fixes.push_back({copy_one_operand(context, id), Exactness::exact, false, ""});
+      result.fixes.emplace_back(copy_one_operand(context, id));
     }
     results.push_back(std::move(result));
   }

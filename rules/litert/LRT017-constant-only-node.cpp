@@ -20,7 +20,7 @@ std::vector<DetectResult> LRT017(const DetectContext& context) {
     auto patch = fold_region(context.model, context.graph_index, region,
                              fmt::format("{} operator(s) folded to constants", region.nodes.size()));
     if (patch) {
-      result.fixes.push_back({*std::move(patch), Exactness::rounding, false, ""});
+      result.fixes.emplace_back(*std::move(patch));
     } else {
       result.state = DetectResult::State::declined;
       result.reason = patch.error().message;

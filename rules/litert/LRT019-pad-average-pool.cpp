@@ -18,11 +18,7 @@ std::vector<DetectResult> LRT019(const DetectContext& context) {
         "large (a corner by up to {:.2g} times)",
         pool.attrs.integer("filter_height"), pool.attrs.integer("filter_width"),
         static_cast<double>(pool.attrs.integer("filter_height") * pool.attrs.integer("filter_width")));
-    result.at_source =
-        "Use `nn.AvgPool2d(..., count_include_pad=False)` when the border may change, or a depthwise "
-        "convolution with constant weights 1/(kh*kw).";
-    result.fixes.push_back(
-        {keep_padding_patch(context.graph, context.graph_index, site), Exactness::exact, false, ""});
+    result.fixes.emplace_back(keep_padding_patch(context.graph, context.graph_index, site));
     results.push_back(std::move(result));
   }
   return results;

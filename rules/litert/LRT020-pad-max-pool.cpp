@@ -27,11 +27,7 @@ std::vector<DetectResult> LRT020(const DetectContext& context) {
         "the {} in front of this max pool is ignored: at the border, windows whose values are all below {} "
         "come out wrong",
         value, value);
-    result.at_source =
-        "Put a ReLU before the padding, or use `nn.MaxPool2d(..., padding=p)`, whose padding is minus "
-        "infinity.";
-    result.fixes.push_back(
-        {keep_padding_patch(graph, context.graph_index, site), Exactness::exact, false, ""});
+    result.fixes.emplace_back(keep_padding_patch(graph, context.graph_index, site));
     results.push_back(std::move(result));
   }
   return results;

@@ -27,9 +27,8 @@ std::vector<DetectResult> LRT021(const DetectContext& context) {
         merged ? "the accelerator merges the two and returns memory that nobody wrote (1e13, 1e37, or old "
                  "values)"
                : "the accelerator adds inside the reduction and returns an operand in place of the sum");
-    result.fixes.push_back(
-        {output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"),
-         Exactness::exact, false, ""});
+    result.fixes.emplace_back(
+        output_copy_patch(graph, context.graph_index, output, "return a RESHAPE copy of the value"));
     results.push_back(std::move(result));
   }
   return results;

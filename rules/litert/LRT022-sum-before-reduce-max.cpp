@@ -11,7 +11,7 @@ namespace md {
 std::vector<DetectResult> LRT022(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& reduce = graph.node(id);
     if ((reduce.op != "REDUCE_MAX" && reduce.op != "REDUCE_MIN") || reduce.inputs.empty()) continue;
     const ValueId sum = reduce.inputs[0];
@@ -35,8 +35,7 @@ std::vector<DetectResult> LRT022(const DetectContext& context) {
         "{} of a sum: the accelerator starts from \"{}\" alone, the result is wrong where that is beyond "
         "every sum",
         reduce.op, graph.value(a).name);
-    result.at_source = "Multiply the sum by 1.0 (as a buffer, so that nothing folds it) before amax or amin.";
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

@@ -115,7 +115,7 @@ Patch transposed_first(const DetectContext& context, NodeId id) {
 std::vector<DetectResult> LRT023(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "BATCH_MATMUL" || node.inputs.size() != 2 || !is_float_value(graph, node.outputs[0]))
       continue;
@@ -148,11 +148,8 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
                                "BATCH_MATMUL of {} and {} matrices ([{}] and [{}]): the accelerator does not "
                                "repeat the smaller operand, all but the first of them come out wrong",
                                a, b, shape_text(left.shape), shape_text(right.shape));
-    result.at_source =
-        "Use torch.nn.functional.linear for one shared matrix, or repeat the smaller operand (torch.cat of "
-        "itself) before the product.";
     const auto offer = [&](Patch patch, Exactness exactness) {
-      if (!patch.empty()) result.fixes.push_back({std::move(patch), exactness, false, ""});
+      if (!patch.empty()) result.fixes.emplace_back(std::move(patch), exactness);
     };
     if (transposed_weights && adj_y) offer(as_fully_connected(context, id), Exactness::rounding);
     if (transposed_weights && !adj_y) offer(transposed_first(context, id), Exactness::exact);

@@ -9,7 +9,7 @@ namespace md {
 std::vector<DetectResult> LRT024(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "BATCH_MATMUL" || node.inputs.size() != 2 || node.inputs[0] != node.inputs[1]) continue;
     const ValueId operand = node.inputs[0];
@@ -22,8 +22,7 @@ std::vector<DetectResult> LRT024(const DetectContext& context) {
     result.nodes = {id};
     result.value = operand;
     result.message = "BATCH_MATMUL of a value with itself: the process aborts while it compiles the model";
-    result.at_source = "Multiply with a copy, for instance `torch.matmul(x, (x * 1.0).transpose(-1, -2))`.";
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

@@ -130,7 +130,7 @@ Patch as_depthwise(const DetectContext& context, NodeId id) {
 std::vector<DetectResult> LRT025(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "CONV_2D" || node.inputs.size() < 2) continue;
     const DType dtype = graph.value(node.outputs[0]).dtype;
@@ -162,18 +162,15 @@ std::vector<DetectResult> LRT025(const DetectContext& context) {
             : fmt::format(
                   "CONV_2D with {} groups and {}: the accelerator is right only without groups; here {}",
                   groups, any_width, outcome);
-    result.at_source = fmt::format(
-        "Use groups whose channels are multiples of 4, groups=1, or one convolution a group "
-        "(`torch.cat([conv(x[:, i:i + {}]) ...], 1)`).",
-        in_width);
+    result.words["width"] = std::to_string(in_width);
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2] >= 0;
     if (in_width == 1 && (graph.value(node.inputs[1]).is_constant()))
       if (Patch patch = as_depthwise(context, id); !patch.empty())
-        result.fixes.push_back({std::move(patch), Exactness::rounding, false, ""});
+        result.fixes.emplace_back(std::move(patch));
     const Node* unpack = unpacks(graph, node.inputs[1]);
     if (groups <= most_groups && can_be_cut(unpack ? graph.value(unpack->inputs[0]) : weights) &&
         (!has_bias || can_be_cut(graph.value(node.inputs[2]))))
-      result.fixes.push_back({one_conv_a_group(context, id, groups), Exactness::rounding, false, ""});
+      result.fixes.emplace_back(one_conv_a_group(context, id, groups));
     if (result.fixes.empty()) {
       // The shapes alone decide, so the fault is said even where it cannot be mended.
       result.state = DetectResult::State::advice;

@@ -58,7 +58,7 @@ Patch pad_at_height(const DetectContext& context, NodeId id, const std::vector<s
 std::vector<DetectResult> LRT026(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if ((node.op != "PAD" && node.op != "PADV2") || node.inputs.size() < 2 ||
         !is_runtime_operand(graph, node.inputs[0]))
@@ -81,10 +81,7 @@ std::vector<DetectResult> LRT026(const DetectContext& context) {
             : fmt::format(
                   "{} of [{}]: the accelerator takes the leading axis ({}) for the batch and pads wrongly",
                   node.op, shape_text(input.shape), input.shape[0]);
-    result.at_source =
-        "Give the value rank 4 with a leading 1 (`x.unsqueeze(0)`) before F.pad and remove it after, or use "
-        "torch.cat with zeros.";
-    result.fixes.push_back({pad_at_height(context, id, *widths), Exactness::exact, false, ""});
+    result.fixes.emplace_back(pad_at_height(context, id, *widths));
     results.push_back(std::move(result));
   }
   return results;

@@ -33,8 +33,7 @@ std::vector<DetectResult> LRT027(const DetectContext& context) {
       "input {} is returned unchanged: the accelerator gives zeros for it, and whatever reads it computes "
       "with zeros",
       names);
-  result.at_source = "Return `x * 1.0` or `x.reshape(x.shape)` instead of x, or do not return it.";
-  result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+  result.fixes.emplace_back(patch.take());
   results.push_back(std::move(result));
   return results;
 }

@@ -38,7 +38,7 @@ bool ends_in_softmax(const Graph& graph, ValueId value, int depth = 6) {
 std::vector<DetectResult> LRT028(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (!carries(node) || node.outputs.empty() || !is_float_value(graph, node.outputs[0])) continue;
     // A softmax takes minus infinity; the zeros of a mask that is multiplied with it give NaN before that.
@@ -61,9 +61,8 @@ std::vector<DetectResult> LRT028(const DetectContext& context) {
           "the constant \"{}\" holds {:g}, which is infinity in fp16: {}", graph.value(operand).name, *worst,
           product ? "times 0 it is NaN" : fmt::format("what {} makes of it is not finite there", node.op));
       result.reason =
-          "use a value that fp16 holds (-30000 masks as well as -1e9 in front of a softmax), or keep this "
-          "part in fp32";
-      result.at_source = "Mask with `torch.finfo(torch.float16).min` or -1e4 instead of -1e9.";
+          "use a value that fp16 holds (-1e4 masks as well as -1e9 in front of a softmax), or keep this part "
+          "in fp32";
       results.push_back(std::move(result));
       break;
     }

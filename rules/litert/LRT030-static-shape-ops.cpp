@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "lib/eval/fold.h"
 #include "lib/graph/encode.h"
@@ -13,13 +12,6 @@
 
 namespace md {
 namespace {
-
-constexpr std::array<std::string_view, 7> operators = {
-    "SHAPE", "RANK", "FILL", "RANGE", "ZEROS_LIKE", "BROADCAST_ARGS", "SPARSE_TO_DENSE"};
-
-bool is_shape_operator(const Node& node) {
-  return std::find(operators.begin(), operators.end(), node.op) != operators.end();
-}
 
 /// What the node gives, as a constant; nullopt when it depends on run-time values.
 std::optional<Value> known_result(const DetectContext& context, const Node& node) {
@@ -71,22 +63,19 @@ Patch constant_result(const DetectContext& context, NodeId id, Value constant) {
 std::vector<DetectResult> LRT030(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
-    if (!is_shape_operator(node) || node.outputs.empty()) continue;
+    if (node.outputs.empty()) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = fmt::format("{}: the accelerator has no kernel for it", node.op);
-    result.at_source =
-        "Use Python numbers instead of tensors for shapes: `x.shape[1]` of a static export is one.";
     const bool is_output = graph.is_output(node.outputs[0]);
     if (is_output && node.op == "ZEROS_LIKE" && is_float_value(graph, node.outputs[0])) {
-      result.fixes.push_back({zeros_from_input(context, id), Exactness::exact, false, ""});
+      result.fixes.emplace_back(zeros_from_input(context, id));
     } else if (auto constant = is_output ? std::nullopt : known_result(context, node)) {
       result.message += ", and its result is known";
-      result.fixes.push_back(
-          {constant_result(context, id, std::move(*constant)), Exactness::exact, false, ""});
+      result.fixes.emplace_back(constant_result(context, id, std::move(*constant)));
     } else {
       result.state = DetectResult::State::declined;
       result.reason = is_output ? "it is an output of the model"

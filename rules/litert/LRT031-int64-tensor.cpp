@@ -51,13 +51,12 @@ class Narrowing {
     result_.value = values_.empty() ? none_id : *values_.begin();
     result_.message =
         fmt::format("{} computed int64 values: the accelerator has no 64-bit integers", values_.size());
-    result_.at_source =
-        "Use int32 indices: `idx.int()`, `torch.arange(n, dtype=torch.int32)`; argmax of today's converter "
-        "is int32 already.";
-    if (result_.state == DetectResult::State::matched)
-      result_.fixes.push_back(
-          {patch_.take(), Exactness::exact, interface_,
-           interface_ ? "an input or output becomes int32: callers must pass or take that type" : ""});
+    if (result_.state == DetectResult::State::matched) result_.fixes.emplace_back(patch_.take());
+    if (interface_ && !result_.fixes.empty()) {
+      result_.fixes.back().unsafe = true;
+      result_.fixes.back().unsafe_reason =
+          "an input or output becomes int32: callers must pass or take that type";
+    }
     return std::move(result_);
   }
 

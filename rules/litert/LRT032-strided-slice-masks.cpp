@@ -9,7 +9,7 @@ namespace md {
 std::vector<DetectResult> LRT032(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "STRIDED_SLICE") continue;
     std::string masks;
@@ -19,7 +19,6 @@ std::vector<DetectResult> LRT032(const DetectContext& context) {
     DetectResult result = plain_slice_finding(context, id, "slice without masks, then RESHAPE");
     result.message =
         fmt::format("STRIDED_SLICE with {}: the accelerator slices, but neither drops nor adds axes", masks);
-    result.at_source = "Slice with ranges and reshape: `x[:, i:i + 1].reshape(...)` instead of `x[:, i]`.";
     results.push_back(std::move(result));
   }
   return results;

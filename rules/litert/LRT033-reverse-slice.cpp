@@ -10,7 +10,7 @@ namespace md {
 std::vector<DetectResult> LRT033(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "STRIDED_SLICE" || node.inputs.size() < 4) continue;
     const auto strides = integer_values(graph, node.inputs[3]);
@@ -18,7 +18,6 @@ std::vector<DetectResult> LRT033(const DetectContext& context) {
       continue;
     DetectResult result = plain_slice_finding(context, id, "REVERSE_V2, then a forward slice");
     result.message = "STRIDED_SLICE with a negative stride: the accelerator slices forwards only";
-    result.at_source = "Use `torch.flip(x, dims)` (it becomes REVERSE_V2), then slice forwards.";
     results.push_back(std::move(result));
   }
   return results;

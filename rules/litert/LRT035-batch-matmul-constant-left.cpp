@@ -49,7 +49,7 @@ Patch swap_operands(const DetectContext& context, NodeId id) {
 std::vector<DetectResult> LRT035(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "BATCH_MATMUL" || node.inputs.size() != 2) continue;
     if (!is_constant_operand(graph, node.inputs[0]) || !is_runtime_operand(graph, node.inputs[1])) continue;
@@ -60,8 +60,6 @@ std::vector<DetectResult> LRT035(const DetectContext& context) {
     result.value = node.inputs[0];
     result.message =
         "BATCH_MATMUL with the constant on the left: the accelerator takes a constant on the right only";
-    result.at_source =
-        "Write `(x.transpose(-1, -2) @ w.t()).transpose(-1, -2)`, with w.t() stored as the buffer.";
     Patch patch;
     if (is_static(left) && is_static(right) && left.rank() >= 2 && right.rank() >= 2 && left.rank() <= 4 &&
         right.rank() <= 4)
@@ -71,7 +69,7 @@ std::vector<DetectResult> LRT035(const DetectContext& context) {
       result.reason =
           "the constant is quantized per channel, comes out of a DEQUANTIZE, or a shape is not known";
     } else {
-      result.fixes.push_back({std::move(patch), Exactness::rounding, false, ""});
+      result.fixes.emplace_back(std::move(patch));
     }
     results.push_back(std::move(result));
   }

@@ -22,7 +22,7 @@ ValueId as_list(TfliteBuilder& ops, const Graph& graph, ValueId indices) {
 std::vector<DetectResult> LRT036(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "GATHER" || node.inputs.size() != 2) continue;
     const Value& data = graph.value(node.inputs[0]);
@@ -35,9 +35,6 @@ std::vector<DetectResult> LRT036(const DetectContext& context) {
     result.message =
         fmt::format("GATHER with indices of shape [{}]{}: the accelerator takes a list of int32 indices only",
                     indices.rank() == 0 ? "" : shape_text(indices.shape), wide ? " and type int64" : "");
-    result.at_source =
-        "Flatten the indices: `torch.index_select(x, dim, idx.flatten().int()).reshape(...)`; for one fixed "
-        "index, slice: `x[:, i:i + 1]`.";
     PatchBuilder patch(graph, context.graph_index, "GATHER with a list of indices, then RESHAPE");
     TfliteBuilder ops(patch);
     const std::int64_t axis = node.attrs.integer("axis") < 0 ? node.attrs.integer("axis") + data.rank()
@@ -55,7 +52,7 @@ std::vector<DetectResult> LRT036(const DetectContext& context) {
       const ValueId rows = ops.gather(node.inputs[0], list, static_cast<int>(axis));
       ops.reshape(rows, ops.shape(node.outputs[0]), node.outputs[0]);
       patch.remove(id);
-      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(patch.take());
     }
     results.push_back(std::move(result));
   }

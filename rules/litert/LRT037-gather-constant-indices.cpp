@@ -10,7 +10,7 @@ namespace md {
 std::vector<DetectResult> LRT037(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "GATHER" || node.inputs.size() != 2 || !is_runtime_operand(graph, node.inputs[0]))
       continue;
@@ -29,8 +29,6 @@ std::vector<DetectResult> LRT037(const DetectContext& context) {
         "GATHER with {} constant indices: before 2.3.0 the accelerator cannot build the kernel, with or "
         "without CPU fallback",
         indices->size());
-    result.at_source =
-        "Slice instead of indexing with a list: `x[:, a:b]`, `x[:, ::2]`, `torch.cat` of slices.";
     PatchBuilder patch(graph, context.graph_index, "slices joined again");
     TfliteBuilder ops(patch);
     Shape in = data.shape, out = ops.shape(node.outputs[0]);
@@ -48,7 +46,7 @@ std::vector<DetectResult> LRT037(const DetectContext& context) {
     } else {
       if (missing) ops.reshape(rows, ops.shape(node.outputs[0]), node.outputs[0]);
       patch.remove(id);
-      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(patch.take());
     }
     results.push_back(std::move(result));
   }

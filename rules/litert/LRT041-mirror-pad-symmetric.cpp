@@ -28,7 +28,7 @@ ValueId mirrored_part(PatchBuilder& patch, TfliteBuilder& ops, ValueId x, std::s
 std::vector<DetectResult> LRT041(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "MIRROR_PAD" || node.inputs.size() < 2) continue;
     const bool symmetric = node.attrs.text("mode", "REFLECT") == "SYMMETRIC";
@@ -40,9 +40,6 @@ std::vector<DetectResult> LRT041(const DetectContext& context) {
     result.message =
         symmetric ? "MIRROR_PAD that repeats the border (SYMMETRIC): the accelerator knows REFLECT only"
                   : "MIRROR_PAD of rank 1 or 2: the accelerator mirrors rank 3 and 4 only";
-    result.at_source =
-        "Use mode=\"reflect\" when the border may change, or torch.cat([x[..., :p].flip(-1), x, x[..., "
-        "-p:].flip(-1)], -1).";
     const auto widths = integer_values(graph, node.inputs[1]);
     if (!widths || !is_static(input) || widths->size() != 2 * input.shape.size() || input.rank() > 4) {
       result.state = DetectResult::State::declined;
@@ -70,7 +67,7 @@ std::vector<DetectResult> LRT041(const DetectContext& context) {
       patch.patch().new_nodes.back().outputs[0] = node.outputs[0];
     }
     patch.remove(id);
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

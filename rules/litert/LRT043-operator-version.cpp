@@ -30,7 +30,7 @@ std::vector<DetectResult> LRT043(const DetectContext& context) {
       change.node = id;
       change.version = needed;
       patch.change(std::move(change));
-      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(patch.take());
     } else {
       result.state = DetectResult::State::declined;
       result.reason = fmt::format(
@@ -38,7 +38,6 @@ std::vector<DetectResult> LRT043(const DetectContext& context) {
           "it first",
           needed);
     }
-    result.at_source = "Convert with the release that belongs to the runtime, or run the newer runtime.";
     results.push_back(std::move(result));
   }
   return results;

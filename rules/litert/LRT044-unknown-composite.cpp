@@ -13,7 +13,7 @@ namespace md {
 std::vector<DetectResult> LRT044(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "STABLEHLO_COMPOSITE") continue;
     if (context.target && context.target->has_table() &&
@@ -22,9 +22,6 @@ std::vector<DetectResult> LRT044(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.message = fmt::format("the composite \"{}\" is not one that the accelerator knows", node.custom);
-    result.at_source =
-        "Export without the composite (litert-torch marks them by name), or with a converter whose "
-        "composites the runtime knows.";
     const std::int32_t body = node.subgraphs.empty() ? -1 : node.subgraphs.front();
     PatchBuilder patch(graph, context.graph_index, "run the composite's decomposition");
     TfliteBuilder ops(patch);
@@ -57,7 +54,7 @@ std::vector<DetectResult> LRT044(const DetectContext& context) {
         std::replace(n.outputs.begin(), n.outputs.end(), from, to);
       }
     }
-    result.fixes.push_back({patch.take(), Exactness::rounding, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

@@ -10,7 +10,7 @@ namespace md {
 std::vector<DetectResult> LRT045(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "CUSTOM" || node.custom != "TFLite_Detection_PostProcess") continue;
     DetectResult result;

@@ -64,7 +64,7 @@ Patch as_convolution(const DetectContext& context, NodeId id) {
 std::vector<DetectResult> LRT046(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "FULLY_CONNECTED" || node.inputs.size() < 2 ||
         !is_dequantized_integer(graph, node.inputs[1]))
@@ -77,14 +77,12 @@ std::vector<DetectResult> LRT046(const DetectContext& context) {
         "FULLY_CONNECTED with weight-only int8 weights [{}]: the accelerator cannot build the kernel, with "
         "or without CPU fallback",
         shape_text(weights));
-    result.at_source =
-        "Quantize dynamically (int8 weights inside FULLY_CONNECTED) or store fp16 weights; both are taken.";
     Patch patch = is_static(graph.value(node.inputs[0])) ? as_convolution(context, id) : Patch{};
     if (patch.empty()) {
       result.state = DetectResult::State::declined;
       result.reason = "its shapes are not known, or its weights are quantized along the inputs";
     } else {
-      result.fixes.push_back({std::move(patch), Exactness::rounding, false, ""});
+      result.fixes.emplace_back(std::move(patch));
     }
     results.push_back(std::move(result));
   }

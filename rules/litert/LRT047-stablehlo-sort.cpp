@@ -139,7 +139,7 @@ std::optional<DetectResult> compare_result(const DetectContext& context, NodeId 
     patch.add_node(order == Order::ascending ? "LESS" : "GREATER", {graph.inputs[0], graph.inputs[1]},
                    {node.outputs[0]});
     for (const NodeId other : graph.order) patch.remove(other);
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     return result;
   }
   for (const auto& [ending, op] : names) {
@@ -147,7 +147,7 @@ std::optional<DetectResult> compare_result(const DetectContext& context, NodeId 
     PatchBuilder patch(context.graph, context.graph_index, op);
     patch.add_node(op, node.inputs, node.outputs);
     patch.remove(id);
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     return result;
   }
   return std::nullopt;
@@ -158,7 +158,7 @@ std::optional<DetectResult> compare_result(const DetectContext& context, NodeId 
 std::vector<DetectResult> LRT047(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op == "STABLEHLO_COMPARE" && node.inputs.size() == 2)
       if (auto compare = compare_result(context, id)) results.push_back(std::move(*compare));
@@ -167,7 +167,6 @@ std::vector<DetectResult> LRT047(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = "STABLEHLO_SORT: no LiteRT runtime has a kernel for it, the model cannot even be loaded";
-    result.at_source = "Use `torch.topk` with a converter that writes TOPK_V2, or sort on the host.";
     const Value& x = graph.value(node.inputs[0]);
     const auto body = node.attrs.integer("comparator_subgraph_index", -1);
     const Order order = body >= 0 && static_cast<std::size_t>(body) < context.model.graphs.size()
@@ -185,7 +184,7 @@ std::vector<DetectResult> LRT047(const DetectContext& context) {
           "only sorts of float values along the last axis (alone, or with their positions) are TOPK_V2; cut "
           "the model before it (--cut-before) and sort on the host";
     } else {
-      result.fixes.push_back({sort_patch(context, id, order), Exactness::exact, false, ""});
+      result.fixes.emplace_back(sort_patch(context, id, order));
     }
     results.push_back(std::move(result));
   }

@@ -99,16 +99,13 @@ Patch matrix_patch(const DetectContext& context, NodeId id, const std::vector<No
 std::vector<DetectResult> LRT048(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "RFFT2D" || node.inputs.size() < 2) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = "RFFT2D: the accelerator has no complex numbers";
-    result.at_source =
-        "A DFT is a matrix: `x @ cos` and `x @ sin` with constant buffers (or a Conv1d whose stride is the "
-        "hop); log-mel on the host is the alternative.";
     const Value& x = graph.value(node.inputs[0]);
     const auto length = integer_values(graph, node.inputs[1]);
     std::vector<NodeId> readers;
@@ -125,7 +122,7 @@ std::vector<DetectResult> LRT048(const DetectContext& context) {
                   : fmt::format("only transforms of whole rows of up to {} points are written as matrices",
                                 longest_row);
     } else if (Patch patch = matrix_patch(context, id, readers); !patch.empty()) {
-      result.fixes.push_back({std::move(patch), Exactness::bounded, false, ""});
+      result.fixes.emplace_back(std::move(patch));
     }
     results.push_back(std::move(result));
   }

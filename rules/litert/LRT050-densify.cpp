@@ -10,7 +10,7 @@ namespace md {
 std::vector<DetectResult> LRT050(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "DENSIFY" || node.inputs.empty()) continue;
     DetectResult result;
@@ -21,7 +21,6 @@ std::vector<DetectResult> LRT050(const DetectContext& context) {
                     graph.value(node.inputs[0]).name);
     for (const Use& use : graph.uses(node.outputs[0]))
       if (graph.node(use.node).op == "DEQUANTIZE") result.nodes.push_back(use.node);
-    result.at_source = "Convert without sparsity (`optimizations` without EXPERIMENTAL_SPARSITY).";
     const auto dense = fold_value(context.model, context.graph_index, node.outputs[0]);
     if (!dense || graph.is_output(node.outputs[0])) {
       result.state = DetectResult::State::declined;
@@ -31,7 +30,7 @@ std::vector<DetectResult> LRT050(const DetectContext& context) {
       patch.patch().new_values.push_back(constant_value(graph.value(node.outputs[0]).name, *dense));
       for (const Use& use : graph.uses(node.outputs[0])) patch.rewire(use.node, use.operand, new_value(0));
       patch.remove(id);
-      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(patch.take());
     }
     results.push_back(std::move(result));
   }

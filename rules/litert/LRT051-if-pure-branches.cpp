@@ -34,14 +34,13 @@ Patch select_between_branches(const DetectContext& context, NodeId id) {
 std::vector<DetectResult> LRT051(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "IF" || node.inputs.empty()) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.inputs[0];
     result.message = "IF: the accelerator has no control flow";
-    result.at_source = "Compute both and choose: `torch.where(condition, a, b)`.";
     Patch patch;
     if (node.subgraphs.size() == 2 && is_pure(context.model, node.subgraphs[0]) &&
         is_pure(context.model, node.subgraphs[1]))
@@ -52,7 +51,7 @@ std::vector<DetectResult> LRT051(const DetectContext& context) {
           "a branch writes state or calls a custom operator, or the branches give other shapes: keep the IF "
           "on the host and export each branch as a model";
     } else {
-      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(patch));
     }
     results.push_back(std::move(result));
   }

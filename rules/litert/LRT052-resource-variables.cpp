@@ -91,8 +91,6 @@ std::vector<DetectResult> LRT052(const DetectContext& context) {
   result.message =
       fmt::format("{} state variables inside the model: the accelerator has none. Start values: {}",
                   states.size(), starts);
-  result.at_source =
-      "Pass the state in and return the new one: `def forward(self, x, state): ... return y, state`.";
   if (!plain) {
     result.state = DetectResult::State::advice;
     result.reason =
@@ -123,9 +121,11 @@ std::vector<DetectResult> LRT052(const DetectContext& context) {
   for (const NodeId id : plumbing) patch.remove(id);
   patch.patch().graph_inputs = std::move(inputs);
   patch.patch().graph_outputs = std::move(outputs);
-  result.fixes.push_back(
-      {patch.take(), Exactness::exact, true,
-       "the model gets an input and an output for each state; the caller keeps it between runs"});
+  ProposedFix fix(patch.take());
+  fix.unsafe = true;
+  fix.unsafe_reason =
+      "the model gets an input and an output for each state; the caller keeps it between runs";
+  result.fixes.push_back(std::move(fix));
   return {std::move(result)};
 }
 

@@ -39,7 +39,6 @@ std::vector<DetectResult> LRT053(const DetectContext& context) {
                             "no input decides them: the sizes depend on the data; export an operator "
                             "with a fixed result (a mask instead of the selected rows)")
                       : fmt::format("say which size is meant:{}; or export with fixed sizes", wish);
-  result.at_source = "Export without dynamic_shapes, one model a size, or pad to the largest size.";
   return {std::move(result)};
 }
 

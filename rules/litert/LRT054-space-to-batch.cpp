@@ -72,7 +72,7 @@ Patch to_space(const DetectContext& context, NodeId id, const Blocks& blocks) {
 std::vector<DetectResult> LRT054(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     const bool forward = node.op == "SPACE_TO_BATCH_ND";
     if ((!forward && node.op != "BATCH_TO_SPACE_ND") || node.inputs.size() != 3) continue;
@@ -80,7 +80,6 @@ std::vector<DetectResult> LRT054(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = fmt::format("{}: the accelerator has no kernel for it", node.op);
-    result.at_source = "Use the dilation argument of the convolution: nothing is moved then.";
     const auto blocks = read_blocks(graph, node);
     const bool plain = blocks && graph.value(node.inputs[0]).rank() == 4 &&
                        is_static(graph.value(node.inputs[0])) && is_static(graph.value(node.outputs[0]));
@@ -91,7 +90,7 @@ std::vector<DetectResult> LRT054(const DetectContext& context) {
       result.state = DetectResult::State::declined;
       result.reason = "only four dimensions with two constant block sizes are rewritten";
     } else {
-      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(patch));
     }
     results.push_back(std::move(result));
   }

@@ -10,7 +10,7 @@ namespace md {
 std::vector<DetectResult> LRT055(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (!is_binary_elementwise(node.op) || node.inputs.size() != 2) continue;
     for (const int place : {0, 1}) {
@@ -27,8 +27,7 @@ std::vector<DetectResult> LRT055(const DetectContext& context) {
       result.message = fmt::format(
           "{} of [{}] and a computed number without dimensions, which the accelerator does not read", node.op,
           shape_text(graph.value(other).shape));
-      result.at_source = "Keep the dimensions of the reduction: `x.mean(dim=..., keepdim=True)`.";
-      result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(patch.take());
       results.push_back(std::move(result));
     }
   }

@@ -11,10 +11,9 @@ namespace {
 
 /// More than four results, which only the newer runtimes compute: nothing in the file mends it.
 void more_than_four(const DetectContext& context, NodeId id, std::vector<DetectResult>& results) {
-  constexpr Version mended{{2, 1, 5}};
   const Node& node = context.graph.node(id);
   const Value& values = context.graph.value(node.outputs[0]);
-  if (!context.target || !(context.target->version < mended) || !is_static(values) || values.rank() < 1 ||
+  if (!context.fails("more than four results") || !is_static(values) || values.rank() < 1 ||
       values.shape.back() <= 4)
     return;
   DetectResult result;
@@ -25,7 +24,7 @@ void more_than_four(const DetectContext& context, NodeId id, std::vector<DetectR
       "TOPK_V2 with {} results: before 2.1.5 the accelerator is right only up to 4; here the output is wrong",
       values.shape.back());
   result.reason = "use runtime 2.1.5 or later, or at most 4 results";
-  result.at_source = "Run the model with LiteRT 2.1.5 or later, or keep k at 4 or less.";
+  result.words["fault"] = "results";
   results.push_back(std::move(result));
 }
 
@@ -34,7 +33,7 @@ void more_than_four(const DetectContext& context, NodeId id, std::vector<DetectR
 std::vector<DetectResult> LRT057(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "TOPK_V2" || node.outputs.size() != 2 || !is_float_value(graph, node.inputs[0])) continue;
     const Value& x = graph.value(node.inputs[0]);
@@ -50,7 +49,7 @@ std::vector<DetectResult> LRT057(const DetectContext& context) {
     result.message = fmt::format(
         "TOPK_V2 over {} values: the accelerator reads up to {} values that are not there, and returns them",
         length, padded - length);
-    result.at_source = fmt::format("Pad the scores with -3.4e38 to {} before topk.", padded);
+    result.words = {{"fault", "rows"}, {"padded", std::to_string(padded)}};
     PatchBuilder patch(graph, context.graph_index, "lengthen the rows with the lowest float");
     TfliteBuilder ops(patch);
     // A constant that is joined on: as the value of a PADV2 so large a number is none in an fp16 shader (and
@@ -74,7 +73,7 @@ std::vector<DetectResult> LRT057(const DetectContext& context) {
       ops.copy_node(node, {longer, node.inputs[1]}, node.outputs);
     }
     patch.remove(id);
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

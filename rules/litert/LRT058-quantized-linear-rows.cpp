@@ -11,7 +11,7 @@ namespace md {
 std::vector<DetectResult> LRT058(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "FULLY_CONNECTED" || node.inputs.size() < 2 || node.outputs.empty()) continue;
     const Value& input = graph.value(node.inputs[0]);
@@ -39,9 +39,7 @@ std::vector<DetectResult> LRT058(const DetectContext& context) {
         "FULLY_CONNECTED with quantized weights from [{}] to [{}]: the accelerator cannot build the kernel, "
         "with or without CPU fallback",
         shape_text(input.shape), shape_text(output.shape));
-    result.at_source =
-        "Keep the batch axis in the layer (`x` of rank 3 through nn.Linear) and reshape behind it.";
-    result.fixes.push_back({patch.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(patch.take());
     results.push_back(std::move(result));
   }
   return results;

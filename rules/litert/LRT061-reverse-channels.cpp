@@ -68,7 +68,7 @@ Patch away_from_channels(const DetectContext& context, NodeId id, std::vector<bo
 std::vector<DetectResult> LRT061(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "REVERSE_V2" || node.inputs.size() < 2 || !is_runtime_operand(graph, node.inputs[0]))
       continue;
@@ -89,8 +89,7 @@ std::vector<DetectResult> LRT061(const DetectContext& context) {
         "REVERSE_V2 of the last axis of [{}]: {} channels are no multiple of four, and the accelerator mixes "
         "padding into them",
         shape_text(input.shape), channels);
-    result.at_source = "Turn the axis where it is not the last one: `x.unsqueeze(-1).flip(-2).squeeze(-1)`.";
-    result.fixes.push_back({away_from_channels(context, id, turned), Exactness::exact, false, ""});
+    result.fixes.emplace_back(away_from_channels(context, id, turned));
     results.push_back(std::move(result));
   }
   return results;

@@ -71,7 +71,7 @@ std::vector<NodeId> site(const Graph& graph, NodeId id, ValueId constant) {
 std::vector<DetectResult> LRT062(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     const int place = constant_with_batch(graph, node);
     if (place < 0) continue;
@@ -85,10 +85,10 @@ std::vector<DetectResult> LRT062(const DetectContext& context) {
           "{} of integers with a constant of [{}], which has fewer dimensions than the other operand: the "
           "accelerator's shader is not valid, and everything that runs with it is wrong",
           node.op, shape_text(c.shape));
-      result.at_source = "Give the constant all dimensions: `c[None, :]` for a matrix, and so on.";
+      result.words["numbers"] = "integers";
       Patch patch = with_leading_ones(context, id, place);
       if (patch.empty()) continue;
-      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(patch));
       results.push_back(std::move(result));
       continue;
     }
@@ -97,15 +97,12 @@ std::vector<DetectResult> LRT062(const DetectContext& context) {
         "entry 0 "
         "of it",
         node.op, shape_text(c.shape), c.shape[0]);
-    result.at_source =
-        "Keep a batch of 1 in front of both operands and rank 4, for instance `x[None, None] + w[None, "
-        "None]`, "
-        "and take it away afterwards.";
+    result.words["numbers"] = "floats";
     LoweredRegion lowered =
         lower_region(graph, context.graph_index, region_of(graph, site(graph, id, constant)),
                      "compute at rank 4 with a batch of 1", false);
     if (lowered.patch) {
-      result.fixes.push_back({std::move(*lowered.patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(*lowered.patch));
     } else {
       result.state = DetectResult::State::declined;
       result.reason = lowered.reason;

@@ -34,7 +34,7 @@ bool is_negated(const Graph& graph, ValueId id) {
 std::vector<DetectResult> LRT063(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "ARG_MAX" || node.inputs.size() < 2 || !is_runtime_operand(graph, node.inputs[0]))
       continue;
@@ -55,8 +55,7 @@ std::vector<DetectResult> LRT063(const DetectContext& context) {
         "finds the "
         "zeros that it fills up with",
         numbers);
-    result.at_source = "Look along another axis: `x.unsqueeze(-1).argmax(-2).squeeze(-1)`.";
-    result.fixes.push_back({along_width(context, id), Exactness::exact, false, ""});
+    result.fixes.emplace_back(along_width(context, id));
     results.push_back(std::move(result));
   }
   return results;

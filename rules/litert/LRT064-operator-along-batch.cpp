@@ -24,7 +24,7 @@ bool runs_along_batch(const Graph& graph, const Node& node) {
 std::vector<DetectResult> LRT064(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (!runs_along_batch(graph, node)) continue;
     DetectResult result;
@@ -32,11 +32,10 @@ std::vector<DetectResult> LRT064(const DetectContext& context) {
     result.value = node.outputs[0];
     result.message = fmt::format("{} along the first axis of [{}]: the accelerator takes it for the batch",
                                  node.op, shape_text(graph.value(node.inputs[0]).shape));
-    result.at_source = "Keep a batch of 1 in front: `x.unsqueeze(0)`, and the axis one further.";
     LoweredRegion lowered = lower_region(graph, context.graph_index, region_of(graph, {id}),
                                          "compute at rank 4 with a batch of 1", false);
     if (lowered.patch) {
-      result.fixes.push_back({std::move(*lowered.patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(*lowered.patch));
     } else {
       result.state = DetectResult::State::declined;
       result.reason = lowered.reason;

@@ -37,9 +37,8 @@ Patch plain_product(const DetectContext& context, NodeId id) {
 std::vector<DetectResult> LRT065(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  constexpr Version mended{{2, 1, 5}};
-  if (context.target && !(context.target->version < mended)) return results;
-  for (const NodeId id : graph.order) {
+  if (!context.fails()) return results;
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "BATCH_MATMUL" || node.inputs.size() != 2 || !node.attrs.flag("adj_y") ||
         node.attrs.flag("adj_x"))
@@ -59,13 +58,12 @@ std::vector<DetectResult> LRT065(const DetectContext& context) {
         "both must "
         "be multiples of 4 before LiteRT 2.1.5",
         rows, columns, inner);
-    result.at_source = "Pad the sequence to a multiple of four, or use LiteRT 2.1.5 or newer.";
     Patch patch = plain_product(context, id);
     if (patch.empty()) {
       result.state = DetectResult::State::declined;
       result.reason = "the right operand is a quantized or sparse constant";
     } else {
-      result.fixes.push_back({std::move(patch), Exactness::exact, false, ""});
+      result.fixes.emplace_back(std::move(patch));
     }
     results.push_back(std::move(result));
   }

@@ -12,7 +12,7 @@ namespace md {
 std::vector<DetectResult> LRT066(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "CUMSUM" || node.inputs.size() < 2 || !is_runtime_operand(graph, node.inputs[0])) continue;
     const Value& input = graph.value(node.inputs[0]);
@@ -39,9 +39,7 @@ std::vector<DetectResult> LRT066(const DetectContext& context) {
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message = fmt::format("CUMSUM of integers ({})", shape_text(input.shape));
-    result.at_source = "Sum floating-point numbers: `mask.float().cumsum(-1)`.";
-    result.fixes.push_back({patch.take(), Exactness::exact, !shown,
-                            shown ? "" : "nothing in the file shows that the sums stay below 2^24"});
+    result.fixes.emplace_back(patch.take()).assumes = !shown;
     results.push_back(std::move(result));
   }
   return results;

@@ -30,7 +30,7 @@ std::optional<ProposedFix> picked(const DetectContext& context, NodeId id, const
   if (result == none_id) return std::nullopt;
   ops.reshape(result, ops.shape(node.outputs[0]), node.outputs[0]);
   patch.remove(id);
-  return ProposedFix{patch.take(), Exactness::exact, false, ""};
+  return ProposedFix(patch.take());
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ std::optional<ProposedFix> picked(const DetectContext& context, NodeId id, const
 std::vector<DetectResult> LRT067(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "STABLEHLO_SCATTER" || node.outputs.size() != 1) continue;
     DetectResult result;
@@ -48,7 +48,6 @@ std::vector<DetectResult> LRT067(const DetectContext& context) {
     if (!scatter) continue;  // LRT056 says what to do instead
     result.message = fmt::format("{} rows are written into [{}] at constant places", scatter->update_rows,
                                  shape_text(graph.value(node.outputs[0]).shape));
-    result.at_source = "Write it as torch.where with a constant mask, or join slices with torch.cat.";
     std::array pickers{RowPicker::moves, RowPicker::gather, RowPicker::pieces};
     if (!takes_constant_gather(context.target)) std::swap(pickers[1], pickers[2]);
     for (const RowPicker picker : pickers)

@@ -10,13 +10,12 @@
 namespace md {
 namespace {
 
-bool is_misread(const Shape& indices, const Target* target) {
+bool is_misread(const Shape& indices, const DetectContext& context) {
   if (indices.size() < 2 || indices.size() > 3) return false;
-  constexpr Version wider{{2, 2, 0}}, single_row_right{{2, 1, 5}};
-  if (!target || !(target->version < wider)) return indices.size() == 3 && indices[1] != 1;
+  if (!context.fails("several rows")) return indices.size() == 3 && indices[1] != 1;
   const bool one_row =
       std::all_of(indices.begin(), indices.end() - 1, [](std::int64_t dim) { return dim == 1; });
-  return !one_row || (target->version < single_row_right && indices.back() != 1);
+  return !one_row || (context.fails("one row") && indices.back() != 1);
 }
 
 Patch in_one_row(const DetectContext& context, NodeId id, std::int64_t count) {
@@ -38,7 +37,7 @@ Patch in_one_row(const DetectContext& context, NodeId id, std::int64_t count) {
 std::vector<DetectResult> LRT068(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "ONE_HOT" || node.inputs.size() < 4 || !is_runtime_operand(graph, node.inputs[0]))
       continue;
@@ -47,16 +46,14 @@ std::vector<DetectResult> LRT068(const DetectContext& context) {
     if (!is_static(indices) || !is_static(graph.value(node.outputs[0])) ||
         (axis != -1 && axis != indices.rank()))
       continue;
-    if (!is_misread(indices.shape, context.target)) continue;
+    if (!is_misread(indices.shape, context)) continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];
     result.message =
         fmt::format("ONE_HOT of indices [{}]: the accelerator does not read all of their dimensions",
                     shape_text(indices.shape));
-    result.at_source = "Encode one row: `F.one_hot(i.flatten(), n).view(*i.shape, n)`.";
-    result.fixes.push_back(
-        {in_one_row(context, id, *element_count(indices.shape)), Exactness::exact, false, ""});
+    result.fixes.emplace_back(in_one_row(context, id, *element_count(indices.shape)));
     results.push_back(std::move(result));
   }
   return results;

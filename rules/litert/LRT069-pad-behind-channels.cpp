@@ -32,9 +32,8 @@ Patch along_width(const DetectContext& context, NodeId id, std::int64_t behind) 
 std::vector<DetectResult> LRT069(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  constexpr Version mended{{2, 3, 0}};
-  if (context.target && !(context.target->version < mended)) return results;
-  for (const NodeId id : graph.order) {
+  if (!context.fails()) return results;
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if ((node.op != "PAD" && node.op != "PADV2") || node.inputs.size() < 2) continue;
     const ValueId data = node.inputs[0];
@@ -56,9 +55,7 @@ std::vector<DetectResult> LRT069(const DetectContext& context) {
         "comes "
         "into view before LiteRT 2.3.0",
         node.op, input.shape.back());
-    result.at_source =
-        "Pad where the axis is not the last one: `F.pad(x.unsqueeze(-1), (0, 0, 0, k)).squeeze(-1)`.";
-    result.fixes.push_back({along_width(context, id, widths->back()), Exactness::exact, false, ""});
+    result.fixes.emplace_back(along_width(context, id, widths->back()));
     results.push_back(std::move(result));
   }
   return results;

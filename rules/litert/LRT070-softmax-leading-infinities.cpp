@@ -92,7 +92,7 @@ Patch written_out(const DetectContext& context, NodeId id) {
 std::vector<DetectResult> LRT070(const DetectContext& context) {
   const Graph& graph = context.graph;
   std::vector<DetectResult> results;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "SOFTMAX" || node.inputs.empty() || node.attrs.number("beta", 1) != 1) continue;
     const Value& input = graph.value(node.inputs[0]);
@@ -107,8 +107,7 @@ std::vector<DetectResult> LRT070(const DetectContext& context) {
         "accelerator's "
         "running maximum makes NaN of it",
         shape_text(input.shape));
-    result.at_source = "Mask with a finite value, for instance -30000.0 in place of float(\"-inf\").";
-    result.fixes.push_back({written_out(context, id), Exactness::rounding, false, ""});
+    result.fixes.emplace_back(written_out(context, id));
     results.push_back(std::move(result));
   }
   return results;

@@ -45,7 +45,7 @@ ValueId maximum(AtenBuilder& b, ValueId x, const std::vector<int>& dims) {
 std::vector<DetectResult> LTC001(const DetectContext& context) {
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "aten.amax.default" || node.outputs.size() != 1 || node.inputs.empty() ||
         node.inputs[0] < 0)
@@ -65,7 +65,7 @@ std::vector<DetectResult> LTC001(const DetectContext& context) {
       const ValueId most = maximum(b, node.inputs[0], *dims);
       b.result_into(node.outputs[0]);
       b.reshape(most, out.shape);
-      result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+      result.fixes.emplace_back(b.take());
     }
     results.push_back(std::move(result));
   }

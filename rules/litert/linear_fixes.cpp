@@ -21,7 +21,6 @@ std::optional<ProposedFix> matrix_fix(const DetectContext& context, const Linear
   for (const AxisMap& map : maps)
     if (!map.identity) sizes += fmt::format("{}{}x{}", sizes.empty() ? "" : " and ", map.rows, map.columns);
   ProposedFix fix;
-  fix.exactness = Exactness::bounded;
   fix.patch = patch.take();
   fix.patch.title = "constant matrices: " + sizes;
   return fix;

@@ -23,7 +23,7 @@ std::int64_t clamped(std::int64_t bound, std::int64_t size) {
 std::vector<DetectResult> TRT001(const DetectContext& context) {
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     const std::string base = aten_base(node.op);
     if ((base != "aten.slice" && base != "aten.slice_scatter") || node.inputs.empty() || node.inputs[0] < 0)
@@ -44,14 +44,14 @@ std::vector<DetectResult> TRT001(const DetectContext& context) {
     result.nodes = {id};
     result.message = fmt::format("the slice {}:{} does not lie inside a dimension of {}", start,
                                  end == to_the_end ? std::string() : std::to_string(end), size);
-    result.at_source = fmt::format("slice with [{}:{}]", from, to);
+    result.words = {{"from", std::to_string(from)}, {"to", std::to_string(to)}};
     PatchBuilder b(graph, context.graph_index, fmt::format("bounds {}:{}, as Python takes them", from, to));
     NodeChange change;
     change.node = id;
     change.set_attrs.set("start", from);
     change.set_attrs.set("end", to);
     b.change(std::move(change));
-    result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(b.take());
     results.push_back(std::move(result));
   }
   return results;

@@ -28,7 +28,7 @@ bool transposed_attention(const Graph& graph, ValueId v) {
 std::vector<DetectResult> TRT003(const DetectContext& context) {
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (node.op != "aten.view.default" && node.op != "aten._unsafe_view.default") continue;
     if (node.inputs.empty() || !transposed_attention(graph, node.inputs[0])) continue;
@@ -46,7 +46,7 @@ std::vector<DetectResult> TRT003(const DetectContext& context) {
     result.nodes = {id};
     result.message =
         "a view behind the transposed result of attention: impossible when attention is decomposed";
-    result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+    result.fixes.emplace_back(b.take());
     results.push_back(std::move(result));
   }
   return results;

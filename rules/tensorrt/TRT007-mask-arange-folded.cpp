@@ -12,7 +12,7 @@ std::vector<DetectResult> TRT007(const DetectContext& context) {
   });
   if (!complex) return {};
   DetectResult result;
-  for (const NodeId id : graph.order) {
+  for (const NodeId id : context.roots()) {
     const Node& node = graph.node(id);
     if (aten_base(node.op).find("scaled_dot_product") != std::string::npos && node.attrs.flag("is_causal"))
       result.nodes.push_back(id);

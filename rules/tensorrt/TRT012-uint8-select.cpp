@@ -85,7 +85,7 @@ std::vector<DetectResult> TRT012(const DetectContext& context) {
   result.nodes = moving;
   result.message =
       "uint8 elements are moved inside the network; TensorRT takes uint8 at inputs and outputs only";
-  result.fixes.push_back({b.take(), Exactness::exact, false, ""});
+  result.fixes.emplace_back(b.take());
   return {std::move(result)};
 }
 
