@@ -60,9 +60,30 @@ void add_rule_options(CLI::App* command, Options& to) {
   add_list(command, "--rules", to.rules_folders, "also load the rule pages in this folder (may be repeated)");
 }
 
+void add_baseline_options(CLI::App* command, Options& to) {
+  command->add_option("--baseline", to.baseline,
+                      "what is accepted (a baseline, or a JSON diagnosis): only what is new counts");
+  command->add_flag("--strict-baseline", to.strict_baseline,
+                    "exit 1 when an entry of the baseline is stale or expired");
+  add_list(command, "--model-name", to.names,
+           "what baselines and fingerprints call the model instead of its path; MODEL=NAME where there are "
+           "several");
+}
+
+void add_accepting_options(CLI::App* command, Options& to) {
+  command->add_option(
+      "--write-baseline", to.write_baseline,
+      "accept what is found: write or update this baseline; reasons, owners and dates are kept");
+  command->add_flag("--prune-baseline", to.prune_baseline,
+                    "remove stale and expired entries from the baseline");
+}
+
 void add_diagnosis_options(CLI::App* command, Options& to) {
-  add_list(command, "--log", to.logs,
-           "a log of the failed export or compile; - is standard input (may be repeated)");
+  add_list(
+      command, "--log", to.logs,
+      "a log of the failed export or compile; - is standard input; MODEL=FILE where there are several models "
+      "(may be repeated)");
+  command->add_flag("--no-auto-log", to.no_auto_log, "do not read MODEL.log or MODEL.err beside a model");
   add_list(command, "--target", to.targets,
            "runtime and version, e.g. litert-gpu@2.3.0; a fix must hold on all (may be repeated)");
   add_names(command, "--select", to.select, "only these rules: ids, id prefixes or names");
@@ -85,8 +106,7 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
       "also write a report: FORMAT=FILE, e.g. json=a.json,html=b.html; FILE - is standard output, and the "
       "report for people then goes to standard error");
   command->add_flag("--force", to.force, "replace files that modeldoctor did not write");
-  command->add_option("--baseline", to.baseline,
-                      "a JSON diagnosis whose findings are known: only new ones count");
+  add_baseline_options(command, to);
   command->add_option("--jobs", to.jobs, "models worked on at a time (default: one a processor)")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--hash", to.hash, "record the input's SHA-256 in the diagnosis");
@@ -190,6 +210,7 @@ class CommandLine {
         program_.add_subcommand("check", "diagnose only: what is wrong, where, and which fixes there are");
     add_files(check, "model", o.models, "model files, folders, or - for standard input");
     add_diagnosis_options(check, o);
+    add_accepting_options(check, o);
     CLI::App* fix =
         program_.add_subcommand("fix", "diagnose, rewrite, prove, write the model and the JSON diagnosis");
     add_files(fix, "model", o.models,
@@ -214,7 +235,8 @@ class CommandLine {
     add_names(log, "--report", o.reports,
               "also write a report: FORMAT=FILE, or FORMAT=- for standard output");
     log->add_flag("--force", o.force, "replace files that modeldoctor did not write");
-    log->add_option("--baseline", o.baseline, "a JSON diagnosis whose findings are known");
+    add_baseline_options(log, o);
+    add_accepting_options(log, o);
     log->add_flag("-q,--quiet", o.quiet, "no report for people");
     add_rule_options(log, o);
     add_screen_options(log, o);
@@ -242,7 +264,8 @@ class CommandLine {
     add_screen_options(rules_test_, o);
     CLI::App* schema =
         program_.add_subcommand("schema", "the JSON Schema of what this program reads and writes");
-    schema->add_option("what", in_.schema, "diagnosis, rule (the JSON block of a rule page) or config");
+    schema->add_option("what", in_.schema,
+                       "diagnosis, baseline, rule (the JSON block of a rule page) or config");
     CLI::App* rendered =
         program_.add_subcommand("report", "JSON diagnoses of earlier runs as another format");
     add_files(rendered, "diagnosis", in_.files, "files that fix or --report json= wrote")->required();

@@ -16,6 +16,7 @@
 #include "app/graph_diff.h"
 #include "app/inputs.h"
 #include "app/publish.h"
+#include "app/subjects.h"
 #include "app/terminal.h"
 #include "lib/base/sha256.h"
 #include "lib/diagnose/diagnose.h"
@@ -35,9 +36,8 @@ struct Session {
   std::string command;
   bool apply = false;
   RuleBook rules;
-  std::vector<Log> logs;
   std::optional<Severity> fail_on;
-  std::optional<Baseline> baseline;
+  BaselineFiles& baseline;
 };
 
 Result<std::optional<Severity>> parse_fail_on(const std::string& word) {
@@ -70,12 +70,13 @@ Diagnosis failed_output(const Session& session, const std::string& path, const s
   return diagnosis;
 }
 
-DiagnoseRequest request_for(const Session& session, const Document* document, const std::string& path) {
+DiagnoseRequest request_for(const Session& session, const Document* document, const Subject& subject) {
   const Options& options = session.options;
   DiagnoseRequest request;
   request.document = document;
-  request.model_path = path;
-  request.logs = session.logs;
+  request.model_path = subject.path;
+  request.model_name = subject.name;
+  request.logs = subject.logs;
   request.targets = options.targets;
   request.rules = &session.rules;
   request.command = session.command;
@@ -193,8 +194,9 @@ Result<HeadroomOptions> known_values(const Options& options, const Model& model)
   return values;
 }
 
-ModelRun run_model(const Session& session, const std::string& path) {
+ModelRun run_model(const Session& session, Subject subject) {
   const Options& options = session.options;
+  const std::string& path = subject.path;
   ModelRun run;
   OutputPlan plan;
   if (session.apply) {
@@ -215,7 +217,8 @@ ModelRun run_model(const Session& session, const std::string& path) {
   auto prepared = prepare_model((*document)->model(), options);
   if (!prepared) return {failed(session, path, prepared.error()), ""};
   const std::optional<Model>& start = *prepared;
-  DiagnoseRequest request = request_for(session, document->get(), path);
+  const std::vector<std::string> log_notes = add_companions(options, subject);
+  DiagnoseRequest request = request_for(session, document->get(), subject);
   request.start = start ? &*start : nullptr;
   auto values = known_values(options, (*document)->model());
   if (!values) return {failed(session, path, values.error()), ""};
@@ -225,6 +228,7 @@ ModelRun run_model(const Session& session, const std::string& path) {
   auto outcome = diagnose(request);
   if (!outcome) return {failed(session, path, outcome.error()), ""};
   run.diagnosis = std::move(outcome->diagnosis);
+  run.diagnosis.notes.insert(run.diagnosis.notes.begin(), log_notes.begin(), log_notes.end());
   if (!options.shapes.empty())
     run.diagnosis.notes.push_back(fmt::format("for the input sizes {}: every shape behind them is fixed",
                                               fmt::join(options.shapes, " ")));
@@ -235,10 +239,7 @@ ModelRun run_model(const Session& session, const std::string& path) {
   if (session.apply && !capability.can_write)
     run.diagnosis.notes.push_back("this file cannot be rewritten: " + capability.reason);
   if (options.hash && run.diagnosis.model) run.diagnosis.model->sha256 = sha256((*file)->bytes());
-  if (session.baseline) {
-    session.baseline->remove_known(run.diagnosis);
-    settle(run.diagnosis, fail_on_word(session));
-  }
+  session.baseline.apply(run.diagnosis, fail_on_word(session));
   if (options.show_diff && outcome->edited)
     run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
   if (session.apply)
@@ -248,9 +249,10 @@ ModelRun run_model(const Session& session, const std::string& path) {
 }
 
 /// An exception that left a thread would end the program without a word.
-ModelRun run_safely(const Session& session, const std::string& path) {
+ModelRun run_safely(const Session& session, const Subject& subject) {
+  const std::string& path = subject.path;
   try {
-    return run_model(session, path);
+    return run_model(session, subject);
   } catch (const std::bad_alloc&) {
     return {failed(session, path, {Error::Kind::unsupported, path + ": not enough memory for this file"}),
             ""};
@@ -262,7 +264,7 @@ ModelRun run_safely(const Session& session, const std::string& path) {
 }
 
 /// Every model, several at a time, in the order of the command line.
-std::vector<ModelRun> run_models(const Session& session, const std::vector<std::string>& models) {
+std::vector<ModelRun> run_models(const Session& session, const std::vector<Subject>& models) {
   std::vector<ModelRun> runs(models.size());
   const unsigned wanted = session.options.jobs > 0 ? static_cast<unsigned>(session.options.jobs)
                                                    : std::max(1U, std::thread::hardware_concurrency());
@@ -283,6 +285,10 @@ Status check_files(const Options& options, const std::string& command, const std
                    const std::vector<ReportFile>& reports) {
   RunFiles files;
   add_read_files(options, files);
+  if (auto status = add_logs(options, models, files); !status) return status;
+  // Updating what was read is what --baseline and --write-baseline of one file mean.
+  if (options.write_baseline != options.baseline && !same_file(options.write_baseline, options.baseline))
+    files.writes(options.write_baseline, "--write-baseline " + options.write_baseline);
   const bool writes_models = command == "fix" && !options.dry_run;
   for (const std::string& model : models)
     if (!writes_models || !options.in_place) files.reads(model, "the model " + model);
@@ -300,6 +306,24 @@ Status check_files(const Options& options, const std::string& command, const std
   return {};
 }
 
+/// All runs of the session, with the baselines' last words.
+Result<std::vector<ModelRun>> run_subjects(const Session& session, const std::vector<Subject>& subjects) {
+  std::vector<ModelRun> runs;
+  if (!subjects.front().path.empty()) {
+    runs = run_models(session, subjects);
+  } else {
+    auto outcome = diagnose(request_for(session, nullptr, subjects.front()));
+    if (!outcome) return tl::make_unexpected(outcome.error());
+    session.baseline.apply(outcome->diagnosis, fail_on_word(session));
+    runs.push_back({std::move(outcome->diagnosis), ""});
+  }
+  std::vector<Diagnosis*> diagnoses;
+  for (ModelRun& run : runs) diagnoses.push_back(&run.diagnosis);
+  if (auto status = session.baseline.finish(diagnoses, fail_on_word(session)); !status)
+    return tl::make_unexpected(status.error());
+  return runs;
+}
+
 int run_session(const Options& options, const std::string& command, bool apply,
                 const std::vector<std::string>& model_paths) {
   auto format = parse_report_format(options.output_format);
@@ -315,18 +339,14 @@ int run_session(const Options& options, const std::string& command, bool apply,
   if (auto status = check_files(options, command, *models, *files); !status) return report(status.error());
   auto rules = load_rules(options);
   if (!rules) return report(rules.error());
-  auto logs = read_logs(options.logs);
-  if (!logs) return report(logs.error());
-  Session session{options, command, apply, std::move(*rules), std::move(*logs), *fail_on, {}};
-  if (!options.baseline.empty()) {
-    auto baseline = Baseline::load(options.baseline);
-    if (!baseline) return report(baseline.error());
-    session.baseline = std::move(*baseline);
-  }
-  if (!models->empty()) return publish(options, *format, *files, run_models(session, *models));
-  auto outcome = diagnose(request_for(session, nullptr, ""));
-  if (!outcome) return report(outcome.error());
-  return publish(options, *format, *files, {{std::move(outcome->diagnosis), ""}});
+  auto subjects = read_subjects(options, *models);
+  if (!subjects) return report(subjects.error());
+  auto baseline = BaselineFiles::open(options, *rules);
+  if (!baseline) return report(baseline.error());
+  const Session session{options, command, apply, std::move(*rules), *fail_on, *baseline};
+  auto runs = run_subjects(session, *subjects);
+  if (!runs) return report(runs.error());
+  return publish(options, *format, *files, *runs);
 }
 
 }  // namespace

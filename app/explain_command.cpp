@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/inputs.h"
 #include "app/terminal.h"
+#include "lib/baseline/baseline.h"
 #include "lib/diagnose/evidence.h"
 #include "lib/report/report.h"
 #include "lib/rule/examples.h"
@@ -111,7 +112,9 @@ int run_rules_test(const Options& options, const std::vector<std::string>& files
 int run_schema(const std::string& what) {
   if (what == "diagnosis") return print_data(diagnosis_schema()) ? 0 : 4;
   if (what == "rule") return print_data(rule_schema()) ? 0 : 4;
-  return report({Error::Kind::usage, fmt::format("schema {}: expected diagnosis, rule or config", what)});
+  if (what == "baseline") return print_data(baseline_schema()) ? 0 : 4;
+  return report(
+      {Error::Kind::usage, fmt::format("schema {}: expected diagnosis, baseline, rule or config", what)});
 }
 
 }  // namespace md::app

@@ -8,10 +8,13 @@ namespace md::app {
 
 struct Options {
   std::vector<std::string> models;  ///< files, folders (check only), "-" for standard input
-  std::vector<std::string> logs;    ///< "-" for standard input
+  std::vector<std::string> logs;    ///< FILE or MODEL=FILE; "-" for standard input
+  std::vector<std::string> names;   ///< --model-name: NAME or MODEL=NAME
   std::vector<std::string> targets, select, ignore, rules_folders, symptoms, reports, cuts, shapes;
   std::vector<std::string> inputs, ranges;  ///< check and fix: .npz or .npy files, "name=lo:hi"
-  std::string fail_on = "silent", output_format = "text", baseline, output, color = "auto", config;
+  std::string fail_on = "silent", output_format = "text", output, color = "auto", config;
+  std::string baseline, write_baseline;
+  bool strict_baseline = false, prune_baseline = false, no_auto_log = false;
   bool force = false, in_place = false, dry_run = false, show_diff = false;
   bool unsafe_fixes = false, exact_only = false, require_proof = false, thorough = false, hash = false;
   bool quiet = false, verbose = false;

@@ -45,7 +45,6 @@ Result<std::vector<ReportFile>> parse_reports(const std::vector<std::string>& wi
 }
 
 void add_read_files(const Options& options, RunFiles& files) {
-  for (const std::string& path : options.logs) files.reads(path, "the log " + path);
   for (const std::string& path : options.inputs) files.reads(path, "the inputs " + path);
   files.reads(options.baseline, "the baseline " + options.baseline);
   files.reads(options.config, "the configuration " + options.config);

@@ -28,6 +28,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"verify", {"base", "graph", "eval", "format/document.h"}},
     {"diagnose", {"base", "graph", "edit", "eval", "log", "target", "rule", "format/document.h"}},
     {"report", {"base", "diagnose/diagnosis.h"}},
+    {"baseline", {"base", "diagnose/diagnosis.h", "diagnose/fingerprint.h", "report/report.h"}},
 };
 
 /// "lib/graph/graph.h" for every include of ours.

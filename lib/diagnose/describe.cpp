@@ -20,24 +20,6 @@ std::string documentation(const Rule& rule) {
   return rule.references.empty() ? "" : rule.references.front();
 }
 
-std::uint64_t fnv1a(std::string_view text, std::uint64_t hash) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return (hash ^ 0xff) * 0x100000001b3U;  // a separator, so that ("ab","c") differs from ("a","bc")
-}
-
-/// The same for the same fault when the file is exported again: names, never positions.
-std::string fingerprint(const Finding& finding) {
-  std::uint64_t hash = fnv1a(finding.rule, 0xcbf29ce484222325U);
-  if (!finding.locations.empty()) {
-    const ReportedLocation& at = finding.locations.front();
-    hash = fnv1a(at.op, hash);
-    hash = fnv1a(at.value, hash);
-    hash = fnv1a(at.layer, hash);
-    hash = fnv1a(at.shape, hash);
-  }
-  return fmt::format("{:016x}", hash);
-}
-
 Finding from_rule(const Rule& rule) {
   Finding finding;
   finding.rule = rule.id;
@@ -142,7 +124,6 @@ Finding describe(const FoundSite& site, const Model& model, int round, bool assu
     finding.locations.push_back(locate(model, site.graph, id, first ? site.result.value : none_id));
   }
   finding.log = site.evidence;
-  finding.fingerprint = fingerprint(finding);
   return finding;
 }
 
@@ -157,7 +138,6 @@ Finding describe_log_hit(const Rule& rule, const LogEvidence& evidence, int log_
       if (finding.locations.size() == kMaxLocations) break;
       finding.locations.push_back(locate(*model, place.graph, place.node, none_id));
     }
-  finding.fingerprint = fingerprint(finding);
   return finding;
 }
 

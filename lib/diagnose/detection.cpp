@@ -66,6 +66,7 @@ class Round {
       for (const PredictedRecord& record : prediction.records)
         for (const Rule* rule : explanations_.of(record.text)) predicted_.insert(rule);
     for (const LogEvidence& item : in_.evidence) {
+      if (item.of_other_model) continue;
       for (const Rule* rule : item.rules) logged_.insert(rule);
       // Lines that a rule's signature hits count too: runtimes mark few of theirs as errors.
       if ((item.record->failure || !item.rules.empty()) && !item.record->benign)

@@ -7,7 +7,9 @@
 #include <unordered_map>
 
 #include "lib/diagnose/describe.h"
+#include "lib/diagnose/fingerprint.h"
 #include "lib/diagnose/fixing.h"
+#include "lib/diagnose/foreign_log.h"
 #include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/targets.h"
 
@@ -49,6 +51,7 @@ class Run {
     if (!resolved) return tl::make_unexpected(resolved.error());
     owned_targets_ = std::move(resolved->targets);
     out_.command = request_.command;
+    out_.stated_name = request_.model_name;
     out_.rules_version = request_.rules->version();
     out_.notes = std::move(resolved->notes);
     choose_rules();
@@ -89,8 +92,10 @@ class Run {
                               target->source,
                               target->assumed || (table && target->table != target->version)});
     }
-    for (const Log& log : request_.logs)
+    for (const Log& log : request_.logs) {
+      out_.log_paths.push_back(log.path);
       out_.notes.insert(out_.notes.end(), log.notes.begin(), log.notes.end());
+    }
     for (const LogEvidence& item : evidence_) {
       ReportedRecord record{item.path,
                             item.record->message,
@@ -122,7 +127,10 @@ class Run {
     std::vector<Prediction> predictions = predict(input);
     if (!targets_.empty() && targets_.front()->has_table()) report_prediction(predictions.front(), input);
     attribute(evidence_, input, predictions);
-    if (is_of_other_model(evidence_))
+    std::vector<std::string> foreign = disown_foreign_logs(evidence_, input, predictions);
+    if (!foreign.empty())
+      out_.notes.insert(out_.notes.end(), foreign.begin(), foreign.end());
+    else if (is_of_other_model(evidence_))
       out_.notes.push_back("this log is of another model: it names operators that this model does not have");
 
     const Model* model = &input;
@@ -335,7 +343,8 @@ class Run {
       const int index = static_cast<int>(i);
       if (item.record->benign || explained.contains(index) || left_out_on_purpose(item.rules)) continue;
       if (item.rules.empty() || item.of_other_model) {
-        if (item.record->failure) out_.unexplained.push_back(index);
+        // A rule that knows the line says nothing of this model, where the log is another's.
+        if (item.record->failure || !item.rules.empty()) out_.unexplained.push_back(index);
         continue;
       }
       // With a model one rule is enough: the others' patterns were looked for too, and are not there either.
@@ -383,6 +392,7 @@ class Run {
       return key(a) < key(b);
     });
     for (Tracked& tracked : tracked_) out_.findings.push_back(std::move(tracked.finding));
+    set_fingerprints(out_);
     out_.before = out_.after = {};
     for (const char* severity : {"fatal", "note", "perf", "silent"}) out_.before[severity] = 0;
     for (const Finding& finding : out_.findings) ++out_.before[finding.severity];

@@ -29,6 +29,7 @@ struct DiagnoseOptions {
 struct DiagnoseRequest {
   const Document* document = nullptr;  ///< null: advice from the logs alone
   std::string model_path;              ///< as the user named it
+  std::string model_name;  ///< what fingerprints call the model; empty: its path from the working folder
   const Model* start =
       nullptr;  ///< a copy that was changed on request before (cut short); null: the document's model
   std::vector<Log> logs;

@@ -32,6 +32,13 @@ std::map<std::string, int> count_open(const Diagnosis& diagnosis) {
   return counts;
 }
 
+std::map<std::string, int> count_accepted(const Diagnosis& diagnosis) {
+  std::map<std::string, int> counts;
+  for (const AcceptedFinding& accepted : diagnosis.accepted) ++counts[accepted.finding.severity];
+  if (!diagnosis.accepted_lines.empty()) counts["fatal"] += static_cast<int>(diagnosis.accepted_lines.size());
+  return counts;
+}
+
 void settle(Diagnosis& diagnosis, std::string_view fail_on) {
   diagnosis.after = count_open(diagnosis);
   diagnosis.fixed = static_cast<int>(std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
@@ -42,7 +49,8 @@ void settle(Diagnosis& diagnosis, std::string_view fail_on) {
     for (const auto& [severity, count] : diagnosis.after)
       remains = remains || (count > 0 && rank_of(severity) >= rank_of(fail_on));
   diagnosis.exit_code = remains ? 1 : 0;
-  diagnosis.status = remains ? "findings" : diagnosis.fixed > 0 ? "fixed" : "clean";
+  const bool accepted = !diagnosis.accepted.empty() || !diagnosis.accepted_lines.empty();
+  diagnosis.status = remains ? "findings" : diagnosis.fixed > 0 ? "fixed" : accepted ? "accepted" : "clean";
 }
 
 void fail_run(Diagnosis& diagnosis, int exit_code, std::string code, std::string message) {

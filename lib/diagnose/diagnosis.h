@@ -99,16 +99,41 @@ struct ReportedOutput {
   std::uint64_t bytes = 0;
 };
 
+/// Why something that was found does not count: an entry of a baseline.
+struct Suppression {
+  std::string baseline;       ///< the file, as the user named it
+  std::string entry;          ///< which of its entries: "a.tflite: LRT012 at attn/k (BROADCAST_TO), number 1"
+  std::string reason, owner;  ///< as people wrote them there; may be empty
+  std::string until;          ///< the last day on which it is accepted, "2027-01-31"; empty: for good
+};
+
+struct AcceptedFinding {
+  Finding finding;
+  Suppression suppression;
+};
+
+/// A failure without a rule that is accepted all the same.
+struct AcceptedLine {
+  int log = -1;      ///< index into Diagnosis::log; -1: what the runtime was predicted to say
+  std::string text;  ///< of the record or the prediction
+  Suppression suppression;
+};
+
 struct Diagnosis {
-  std::string command, status;  ///< clean | findings | fixed | failed
+  std::string command, status;  ///< clean | accepted | findings | fixed | failed
   int exit_code = 0;
   std::optional<ReportedModel> model;
+  std::string stated_name;  ///< what the user wants the model to be called in fingerprints and baselines; may
+                            ///< be empty
   std::vector<ReportedTarget> targets;
   std::optional<ReportedPrediction> prediction;
+  std::vector<std::string> log_paths;  ///< the logs that were read, also those without trouble
   std::vector<ReportedRecord> log;
   std::vector<Finding> findings;
   std::vector<int> unexplained;  ///< indices into log
   std::vector<std::string> unexplained_predictions;
+  std::vector<AcceptedFinding> accepted;     ///< found, and not counted: a baseline accepts them
+  std::vector<AcceptedLine> accepted_lines;  ///< the same for lines and predictions that nothing explains
   std::vector<std::string> ruled_out, notes;
   std::optional<ReportedVerification> verification;
   std::optional<ReportedOutput> output;
@@ -123,6 +148,9 @@ int severity_rank(std::string_view severity);
 
 /// Open findings by severity (every severity has an entry). What nothing explains counts as fatal.
 std::map<std::string, int> count_open(const Diagnosis& diagnosis);
+
+/// What a baseline accepts, by severity; lines that nothing explains count as fatal. Empty: nothing is.
+std::map<std::string, int> count_accepted(const Diagnosis& diagnosis);
 
 /// Fills `after`, `fixed`, and unless the run failed `status` and `exit_code`. `fail_on`: a severity or
 /// "never".

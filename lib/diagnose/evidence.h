@@ -30,7 +30,8 @@ struct LogEvidence {
   std::vector<const Rule*> rules;  ///< rules whose signature hits, the most specific signature first
   std::set<NodePlace> nodes;       ///< of the input model
   Attribution attribution = Attribution::none;
-  bool of_other_model = false;  ///< names an operator that the model does not have
+  bool of_other_model =
+      false;  ///< names an operator that the model does not have, or all its log is another's
 };
 
 /// The rules by the texts that they know.

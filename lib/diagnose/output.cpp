@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/json_depth.h"
 #include "lib/base/partial_files.h"
 #include "lib/base/sha256.h"
 
@@ -36,6 +37,8 @@ nlohmann::json diagnosis_at(const std::string& path) {
   auto file = MappedFile::open(path);
   if (!file) return nlohmann::json();
   const Bytes bytes = (*file)->bytes();
+  if (too_deep_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) != std::string_view::npos)
+    return nlohmann::json();
   return nlohmann::json::parse(bytes.begin(), bytes.end(), nullptr, false);
 }
 

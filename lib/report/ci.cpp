@@ -34,7 +34,7 @@ Json sarif_result(const Diagnosis& run, const Finding& finding) {
       {"level", sarif_level(finding.severity)},
       {"kind", finding.open() ? "fail" : "pass"},
       {"message", {{"text", fmt::format("{}: {}", consequence(finding.severity), finding.message)}}},
-      {"partialFingerprints", {{"modeldoctor/v1", finding.fingerprint}}}};
+      {"partialFingerprints", {{"modeldoctor/v2", finding.fingerprint}}}};
   if (result["kind"] == "pass") result["level"] = "none";
   Json logical = Json::array();
   for (const ReportedLocation& at : finding.locations)
@@ -68,19 +68,49 @@ Json sarif_unexplained(const std::string& path, int line, const std::string& tex
           {"locations", Json::array({{{"physicalLocation", physical(path, line)}}})}};
 }
 
+Json sarif_suppression(const Suppression& suppression) {
+  Json json = {{"kind", "external"}, {"status", "accepted"}};
+  if (!suppression.reason.empty()) json["justification"] = suppression.reason;
+  json["properties"] = {{"baseline", suppression.baseline},
+                        {"entry", suppression.entry},
+                        {"owner", suppression.owner},
+                        {"until", suppression.until}};
+  return json;
+}
+
+/// What a baseline accepts, marked as such. Where one result says whether it is suppressed, all must.
+void add_suppressed(const Diagnosis& run, Json& results) {
+  if (run.accepted.empty() && run.accepted_lines.empty()) return;
+  for (Json& result : results) result["suppressions"] = Json::array();
+  const auto add = [&](Json result, const Suppression& suppression) {
+    result["suppressions"] = Json::array({sarif_suppression(suppression)});
+    results.push_back(std::move(result));
+  };
+  for (const AcceptedFinding& accepted : run.accepted)
+    add(sarif_result(run, accepted.finding), accepted.suppression);
+  for (const AcceptedLine& line : run.accepted_lines) {
+    const ReportedRecord* record = line.log < 0 ? nullptr : &run.log[static_cast<std::size_t>(line.log)];
+    add(sarif_unexplained(record ? record->path : model_path(run), record ? record->line : 0, line.text),
+        line.suppression);
+  }
+}
+
+Json sarif_rule(const Finding& finding) {
+  Json rule = {{"id", finding.rule}, {"name", finding.name}, {"shortDescription", {{"text", finding.name}}}};
+  if (finding.docs.starts_with("http")) rule["helpUri"] = finding.docs;
+  return rule;
+}
+
 Json sarif_run(const Diagnosis& run) {
   Json rules = Json::array(), results = Json::array();
   std::set<std::string> named;
   for (const Finding& finding : run.findings) {
-    if (named.insert(finding.rule).second) {
-      Json rule = {
-          {"id", finding.rule}, {"name", finding.name}, {"shortDescription", {{"text", finding.name}}}};
-      if (finding.docs.starts_with("http")) rule["helpUri"] = finding.docs;
-      rules.push_back(rule);
-    }
+    if (named.insert(finding.rule).second) rules.push_back(sarif_rule(finding));
     results.push_back(sarif_result(run, finding));
   }
-  if (!run.unexplained.empty() || !run.unexplained_predictions.empty())
+  for (const AcceptedFinding& accepted : run.accepted)
+    if (named.insert(accepted.finding.rule).second) rules.push_back(sarif_rule(accepted.finding));
+  if (!run.unexplained.empty() || !run.unexplained_predictions.empty() || !run.accepted_lines.empty())
     rules.push_back({{"id", "unexplained"},
                      {"name", "unexplained"},
                      {"shortDescription", {{"text", "a failure that no rule explains"}}}});
@@ -90,6 +120,7 @@ Json sarif_run(const Diagnosis& run) {
   }
   for (const std::string& text : run.unexplained_predictions)
     results.push_back(sarif_unexplained(model_path(run), 0, text));
+  add_suppressed(run, results);
   Json invocation = {{"executionSuccessful", run.error_code.empty()}, {"exitCode", run.exit_code}};
   if (!run.error_code.empty()) {
     Json notification = {{"level", "error"}, {"message", {{"text", run.error_message}}}};
@@ -137,6 +168,14 @@ std::string junit_case(const Diagnosis& run, const Finding& finding) {
                        escape_markup(fmt::format("{}: {}", consequence(finding.severity), finding.message)));
   return fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n",
                      escape_markup(finding.rule), escape_markup(where(run, finding)), body);
+}
+
+std::string junit_skipped(const std::string& rule, const std::string& name, const Suppression& suppression) {
+  return fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}\">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+      escape_markup(rule), escape_markup(name),
+      escape_markup(fmt::format("accepted by {}{}", suppression.baseline,
+                                suppression.reason.empty() ? "" : ": " + suppression.reason)));
 }
 
 std::string junit_failure(const std::string& name, const std::string& message) {
@@ -201,14 +240,21 @@ std::string junit(Runs runs) {
       add_failure(fmt::format("{}:{}", record.path, record.line), record.text);
     }
     for (const std::string& text : run.unexplained_predictions) add_failure(model_path(run), text);
+    for (const AcceptedFinding& accepted : run.accepted)
+      cases += junit_skipped(accepted.finding.rule, where(run, accepted.finding), accepted.suppression);
+    for (const AcceptedLine& line : run.accepted_lines)
+      cases += junit_skipped("unexplained", line.text, line.suppression);
+    const std::size_t skipped = run.accepted.size() + run.accepted_lines.size();
+    tests += skipped;
     if (!run.error_code.empty()) add_failure(run.error_code, run.error_message);
     if (tests == 0) {
       cases = fmt::format("    <testcase classname=\"modeldoctor\" name=\"{}\"></testcase>\n",
                           escape_markup(model_path(run)));
       tests = 1;
     }
-    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n{}  </testsuite>\n",
-                       escape_markup(model_path(run)), tests, failures, cases);
+    out += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\"{}>\n{}  </testsuite>\n",
+                       escape_markup(model_path(run)), tests, failures,
+                       skipped > 0 ? fmt::format(" skipped=\"{}\"", skipped) : "", cases);
   }
   return out + "</testsuites>\n";
 }

@@ -105,6 +105,32 @@ Json verification_json(const ReportedVerification& v) {
           {"interface", v.interface}};
 }
 
+Json suppression_json(const Suppression& suppression) {
+  return {{"baseline", suppression.baseline},
+          {"entry", suppression.entry},
+          {"reason", text_or_null(suppression.reason)},
+          {"owner", text_or_null(suppression.owner)},
+          {"until", text_or_null(suppression.until)}};
+}
+
+/// Only where a baseline accepted something: what was written without one keeps its bytes.
+void add_accepted(const Diagnosis& d, Json& json) {
+  if (!d.stated_name.empty()) json["model_name"] = d.stated_name;
+  if (d.accepted.empty() && d.accepted_lines.empty()) return;
+  Json findings = Json::array(), lines = Json::array();
+  for (const AcceptedFinding& accepted : d.accepted) {
+    Json finding = finding_json(accepted.finding);
+    finding["suppression"] = suppression_json(accepted.suppression);
+    findings.push_back(std::move(finding));
+  }
+  for (const AcceptedLine& line : d.accepted_lines)
+    lines.push_back({{"log", line.log < 0 ? Json(nullptr) : Json(line.log)},
+                     {"text", line.text},
+                     {"suppression", suppression_json(line.suppression)}});
+  json["suppressed"] = {{"findings", findings}, {"unexplained", lines}};
+  json["summary"]["accepted"] = count_accepted(d);
+}
+
 Json diagnosis_json(const Diagnosis& d) {
   Json targets = Json::array(), log = Json::array(), findings = Json::array();
   for (const ReportedTarget& t : d.targets)
@@ -152,6 +178,7 @@ Json diagnosis_json(const Diagnosis& d) {
   if (d.output)
     json["output"] = {
         {"path", d.output->path}, {"sha256", text_or_null(d.output->sha256)}, {"bytes", d.output->bytes}};
+  add_accepted(d, json);
   if (!d.error_code.empty()) json["error"] = {{"code", d.error_code}, {"message", d.error_message}};
   return json;
 }

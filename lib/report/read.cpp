@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/json_depth.h"
 #include "lib/report/report.h"
 
 namespace md {
@@ -126,6 +127,33 @@ void read_log(const Json& json, Diagnosis& d) {
   for (Finding& finding : d.findings) std::erase_if(finding.log, [&](int index) { return !valid(index); });
 }
 
+Suppression read_suppression(const Json& json) {
+  return {.baseline = text(json, "baseline"),
+          .entry = text(json, "entry"),
+          .reason = text(json, "reason"),
+          .owner = text(json, "owner"),
+          .until = text(json, "until")};
+}
+
+/// Behind the log, whose records the lines name.
+void read_accepted(const Json& json, Diagnosis& d) {
+  d.stated_name = text(json, "model_name");
+  const Json& suppressed = part(json, "suppressed");
+  const auto valid = [&](int index) { return index >= 0 && static_cast<std::size_t>(index) < d.log.size(); };
+  for (const Json& finding : part(suppressed, "findings")) {
+    if (!finding.is_object()) continue;
+    d.accepted.push_back({read_finding(finding), read_suppression(part(finding, "suppression"))});
+    std::erase_if(d.accepted.back().finding.log, [&](int index) { return !valid(index); });
+  }
+  for (const Json& line : part(suppressed, "unexplained")) {
+    if (!line.is_object()) continue;
+    const std::int64_t index = integer(line, "log", -1);
+    const bool known = index >= 0 && index < static_cast<std::int64_t>(d.log.size());
+    d.accepted_lines.push_back({known ? static_cast<int>(index) : -1, text(line, "text"),
+                                read_suppression(part(line, "suppression"))});
+  }
+}
+
 Diagnosis read_diagnosis(const Json& json) {
   Diagnosis d;
   d.command = text(json, "command"), d.status = text(json, "status");
@@ -150,6 +178,7 @@ Diagnosis read_diagnosis(const Json& json) {
   for (const Json& finding : part(json, "findings"))
     if (finding.is_object()) d.findings.push_back(read_finding(finding));
   read_log(json, d);
+  read_accepted(json, d);
   d.unexplained_predictions = texts(json, "unexplained_predictions");
   d.ruled_out = texts(json, "ruled_out"), d.notes = texts(json, "notes");
   if (const Json& v = part(json, "verification"); v.is_object()) {
@@ -185,11 +214,17 @@ Status collect(const Json& json, const std::string& path, std::vector<Diagnosis>
   return {};
 }
 
+/// Discarded where it is no JSON, or nests so deep that walking it would end the stack.
+Json parse(std::string_view text) {
+  if (too_deep_json(text) != std::string_view::npos) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, false);
+}
+
 }  // namespace
 
 Result<std::vector<Diagnosis>> read_diagnoses(const std::string& path, std::string_view text) {
   std::vector<Diagnosis> runs;
-  const Json whole = Json::parse(text, nullptr, false);
+  const Json whole = parse(text);
   if (!whole.is_discarded()) {
     if (auto status = collect(whole, path, runs); !status) return tl::make_unexpected(status.error());
     return runs;
@@ -201,7 +236,11 @@ Result<std::vector<Diagnosis>> read_diagnoses(const std::string& path, std::stri
     const std::string_view row = text.substr(begin, end - begin);
     begin = end + 1;
     if (row.find_first_not_of(" \r\t") == std::string_view::npos) continue;
-    const Json json = Json::parse(row, nullptr, false);
+    if (too_deep_json(row) != std::string_view::npos)
+      return input_error(
+          fmt::format("{}:{}: nests deeper than {} levels; expected a diagnosis that modeldoctor wrote", path,
+                      line, kMaxJsonDepth));
+    const Json json = parse(row);
     if (json.is_discarded())
       return input_error(
           fmt::format("{}:{}: not JSON; expected a diagnosis that modeldoctor wrote", path, line));

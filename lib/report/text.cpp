@@ -22,6 +22,7 @@ class Writer {
     for (const std::string& note : run.notes) line("note: " + note, "2");
     for (const Group& group : group_findings(run)) finding(run, group);
     unexplained(run);
+    if (style_.verbose) accepted(run);
     footer(run);
     return std::move(out_);
   }
@@ -129,6 +130,21 @@ class Writer {
     }
     if (!run.unexplained_predictions.empty()) line("would also be refused, and no rule knows a fix:", "31");
     for (const std::string& text : run.unexplained_predictions) line("    " + text);
+  }
+
+  void accepted(const Diagnosis& run) {
+    const auto add = [&](const std::string& what, const Suppression& suppression) {
+      std::string text = "    " + what;
+      if (!suppression.reason.empty()) text += ": " + suppression.reason;
+      if (!suppression.owner.empty()) text += fmt::format(" [{}]", suppression.owner);
+      if (!suppression.until.empty()) text += fmt::format(" until {}", suppression.until);
+      line(text, "2");
+    };
+    if (const std::string words = accepted_words(run); !words.empty()) line(words + ":", "2");
+    for (const AcceptedFinding& one : run.accepted)
+      add(fmt::format("{} {}", where(run, one.finding), one.finding.rule), one.suppression);
+    for (const AcceptedLine& one : run.accepted_lines)
+      add(one.text.substr(0, one.text.find('\n')), one.suppression);
   }
 
   void footer(const Diagnosis& run) {

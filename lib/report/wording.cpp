@@ -169,6 +169,15 @@ std::string counts_words(const std::map<std::string, int>& counts) {
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string accepted_words(const Diagnosis& run) {
+  int accepted = 0;
+  for (const auto& [severity, count] : count_accepted(run)) accepted += count;
+  if (accepted == 0) return "";
+  const Suppression& first =
+      run.accepted.empty() ? run.accepted_lines.front().suppression : run.accepted.front().suppression;
+  return fmt::format("{} accepted by {} ({})", accepted, first.baseline, counts_words(count_accepted(run)));
+}
+
 std::string summary_words(const Diagnosis& run) {
   if (!run.error_code.empty()) return "failed: " + run.error_message;
   int found = 0, left = 0;
@@ -176,8 +185,10 @@ std::string summary_words(const Diagnosis& run) {
   for (const auto& [severity, count] : run.after) left += count;
   if (found == 0) return "nothing found";
   std::string words = fmt::format("{} found ({})", found, counts_words(run.before));
-  if (run.command != "fix") return words;
-  words += fmt::format(", {} fixed", run.fixed);
+  const std::string accepted = accepted_words(run);
+  if (!accepted.empty()) words += ", " + accepted;
+  if (run.command != "fix" && accepted.empty()) return words;
+  if (run.command == "fix") words += fmt::format(", {} fixed", run.fixed);
   return words +
          (left == 0 ? ", nothing left" : fmt::format(", {} left ({})", left, counts_words(run.after)));
 }

@@ -36,6 +36,8 @@ std::string cost_words(const ReportedCost& cost);
 std::string target_words(const ReportedTarget& target);
 /// "3 found: 2 will not compile, 1 wrong result; 3 fixed, nothing left".
 std::string summary_words(const Diagnosis& run);
+/// "2 accepted by baseline.json (1 wrong result, 1 note)"; "" when nothing is.
+std::string accepted_words(const Diagnosis& run);
 /// What to do next, one line; "" when there is nothing to do.
 std::string next_step(const Diagnosis& run);
 /// Paragraphs of prose on one line each, code blocks kept; for indented output.
