@@ -119,14 +119,15 @@ void add_fix_options(CLI::App* command, Options& to) {
   command->add_option("-o,--output", to.output, "write the model here instead of MODEL.fixed.EXT");
   add_list(command, "--cut-before", to.cuts,
            "first remove everything behind this value and make it an output (may be repeated)");
-  command->add_flag("--dry-run", to.dry_run, "diagnose and prove, write nothing");
+  command->add_flag("--dry-run", to.dry_run, "diagnose, prove and compare, write nothing");
   command->add_flag("--diff", to.show_diff, "print what changes in the graph");
   command->add_flag("--in-place", to.in_place, "replace the input file");
   command->add_flag("--unsafe-fixes", to.unsafe_fixes,
                     "also fixes that change the interface, cost much, or rest on an assumption");
   command->add_flag("--exact-only", to.exact_only, "only fixes that are equal bit for bit");
   command->add_flag("--require-proof", to.require_proof,
-                    "never a fix that could not be evaluated, not even with --unsafe-fixes");
+                    "never a fix that could not be evaluated, not even with --unsafe-fixes; exit 1 where the "
+                    "whole model was not compared");
   command->add_flag("--thorough", to.thorough, "prove unary fixes on every 32-bit float (seconds each)");
   command
       ->add_option("--max-error", to.max_error,

@@ -68,14 +68,21 @@ Promise promise_of(const Diagnosis& diagnosis) {
   return promise;
 }
 
+ReportedDifference reported(const WorstDifference& worst) {
+  return {worst.samples, worst.max_abs, worst.max_rel};
+}
+
 std::string difference_text(const ModelComparison& comparison) {
   if (!comparison.interface_differences.empty()) return comparison.interface_differences.front();
   const auto worst = std::find_if(comparison.outputs.begin(), comparison.outputs.end(),
                                   [](const OutputComparison& output) { return !output.equal; });
   const std::string where =
       worst == comparison.outputs.end() ? "" : fmt::format("; \"{}\" {}", worst->name, worst->where);
-  return fmt::format("largest difference {:.3g}, {:.3g} relative{}", comparison.max_abs, comparison.max_rel,
-                     where);
+  const bool extreme = comparison.ordinary.max_rel == 0 && comparison.extreme.max_rel > 0;
+  return extreme ? fmt::format("none on ordinary inputs, {:.3g} of the largest output on extreme ones{}",
+                               comparison.extreme.max_rel, where)
+                 : fmt::format("largest difference {:.3g}, {:.3g} of the largest output{}",
+                               comparison.ordinary.max_abs, comparison.ordinary.max_rel, where);
 }
 
 }  // namespace
@@ -101,19 +108,19 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
     options.max_error = std::max(max_error, kNarrowRounding);
   }
   if (options.samples == 0 || weights_of(input) > kAffordableWeights) {
-    diagnosis.notes.push_back(
-        "the whole model was not compared, it is too large for that here; `modeldoctor verify` does it");
+    diagnosis.not_compared = "it is too large for that here; `modeldoctor verify` does it";
     return {};
   }
   const ModelComparison comparison = verify_models(input, written, options);
   if (!comparison.evaluated) {
-    diagnosis.notes.push_back("the whole model was not compared: " + comparison.note);
+    diagnosis.not_compared = comparison.note;
     return {};
   }
   ReportedVerification verification;
   verification.runtime = "reference evaluator";
   verification.samples = comparison.samples;
   verification.max_abs = comparison.max_abs, verification.max_rel = comparison.max_rel;
+  verification.ordinary = reported(comparison.ordinary), verification.extreme = reported(comparison.extreme);
   verification.argmax_agreement = comparison.argmax_agreement;
   verification.equal = comparison.equal;
   verification.numbers_equal = std::all_of(comparison.outputs.begin(), comparison.outputs.end(),

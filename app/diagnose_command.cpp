@@ -16,10 +16,12 @@
 #include "app/graph_diff.h"
 #include "app/inputs.h"
 #include "app/publish.h"
+#include "app/repeat.h"
 #include "app/subjects.h"
 #include "app/terminal.h"
 #include "lib/base/sha256.h"
 #include "lib/diagnose/diagnose.h"
+#include "lib/diagnose/ending.h"
 #include "lib/diagnose/output.h"
 #include "lib/edit/changes.h"
 #include "lib/edit/cut.h"
@@ -80,6 +82,8 @@ DiagnoseRequest request_for(const Session& session, const Document* document, co
   request.targets = options.targets;
   request.rules = &session.rules;
   request.command = session.command;
+  request.dry_run = session.apply && options.dry_run;
+  request.repeated_options = repeated_options(options);
   DiagnoseOptions& to = request.options;
   to.apply = session.apply;
   to.unsafe_fixes = options.unsafe_fixes, to.exact_only = options.exact_only,
@@ -107,7 +111,13 @@ Status accept_written(const Model& edited, const Document& written) {
 void write_outputs(const Session& session, const Document& document, const Model& start,
                    const HeadroomOptions& values, const OutputPlan& plan, const std::optional<Model>& edited,
                    Diagnosis& diagnosis) {
-  if (session.options.dry_run) return;
+  if (session.options.dry_run) {
+    if (edited)
+      if (auto status = compare_whole(start, *edited, session.options.max_error, values, diagnosis); !status)
+        fail_run(diagnosis, exit_code(status.error()), "check", status.error().message);
+    if (session.options.require_proof) require_comparison(diagnosis);
+    return;
+  }
   const bool write = edited.has_value() || (plan.named && !plan.in_place);
   const auto failed_to_write = [&](const Error& error, std::string_view rest) {
     fail_run(diagnosis, exit_code(error), error.kind == Error::Kind::check ? "check" : "write",
@@ -126,6 +136,7 @@ void write_outputs(const Session& session, const Document& document, const Model
       diagnosis.output = std::move(*output);
     else
       failed_to_write(output.error(), refuted ? "" : nothing);
+    if (session.options.require_proof) require_comparison(diagnosis);
     // Where the model could not be written, the diagnosis cannot either, and its error would hide the first.
     if (!output && !refuted) return;
   }

@@ -27,7 +27,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"rule", {"base", "graph", "edit", "eval", "log", "target"}},
     {"verify", {"base", "graph", "eval", "format/document.h"}},
     {"diagnose", {"base", "graph", "edit", "eval", "log", "target", "rule", "format/document.h"}},
-    {"report", {"base", "diagnose/diagnosis.h"}},
+    {"report", {"base", "diagnose/diagnosis.h", "diagnose/ending.h"}},
     {"baseline", {"base", "diagnose/diagnosis.h", "diagnose/fingerprint.h", "report/report.h"}},
 };
 

@@ -90,6 +90,9 @@ Diagnosis sample() {
   d.notes = {"the log tells no version; it fits litert-gpu 2.2.0, 2.3.0: 2.3.0 is assumed"};
   d.unexplained_predictions = {"CONV_3D: Operation is not supported."};
   d.verification = ReportedVerification{"reference evaluator", "", 8, 0, 0, 1.0, true, true, {}};
+  d.verification->max_abs = 2.6e26;
+  d.verification->ordinary = ReportedDifference{3, 2.4e-7, 1e-7};
+  d.verification->extreme = ReportedDifference{5, 2.6e26, 1.2e-7};
   d.output = ReportedOutput{"models/net.fixed.tflite", std::string(64, 'a'), 123400};
   d.before = {{"fatal", 4}, {"silent", 1}, {"perf", 0}, {"note", 0}};
   settle(d, "silent");

@@ -1,6 +1,6 @@
 // Captured cases: fixtures/ID-name/{before.*, compile.log} in, expected.json and after.txt out.
 // MODELDOCTOR_BLESS=1 writes them (scripts/bless.sh). A file `target` holds the --target values, one a line; where a file
-// `unsafe` is, unsafe fixes are applied.
+// `unsafe` is, unsafe fixes are applied, and `symptom` holds those of --symptom.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -22,12 +22,20 @@ namespace {
 struct Fixture {
   std::string name, rule;
   fs::path folder, model, log;
-  std::vector<std::string> targets;
+  std::vector<std::string> targets, symptoms;
 };
 
 std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::vector<std::string> lines;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) lines.push_back(line);
+  return lines;
 }
 
 /// Folders that are named after a rule and hold a model or a log.
@@ -43,11 +51,8 @@ std::vector<Fixture> fixtures() {
     for (const auto& file : fs::directory_iterator(entry.path())) {
       if (file.path().stem() == "before") f.model = file.path();
       if (file.path().filename() == "compile.log") f.log = file.path();
-      if (file.path().filename() == "target") {
-        std::ifstream in(file.path());
-        for (std::string line; std::getline(in, line);)
-          if (!line.empty()) f.targets.push_back(line);
-      }
+      if (file.path().filename() == "target") f.targets = lines_of(file.path());
+      if (file.path().filename() == "symptom") f.symptoms = lines_of(file.path());
     }
     if (!f.model.empty() || !f.log.empty()) out.push_back(std::move(f));
   }
@@ -106,6 +111,7 @@ TEST_CASE("captured cases give the blessed diagnosis", "[fixtures]") {
       request.rules = &*rules;
       request.options.apply = true;
       request.options.unsafe_fixes = fs::exists(f.folder / "unsafe");
+      request.options.symptoms = f.symptoms;
       request.command = "fix";
       const auto outcome = diagnose(request);
       INFO((outcome ? std::string() : outcome.error().message));

@@ -67,6 +67,30 @@ TEST_CASE("a changed weight is found, with the layer where values part", "[verif
   REQUIRE(comparison_json(c).find("\"equal\": false") != std::string::npos);
 }
 
+TEST_CASE("ordinary inputs are told apart from extremes", "[verify]") {
+  // Another order of the sum: some last bits, which are huge numbers where the inputs are.
+  const auto sum = [](const std::string& order) {
+    return parse(
+        "input %x : f32[4, 16]\nconst %k : f32[1] = [0.1]\nconst %l : f32[1] = [0.7]\n%a = MUL(%x, %k) : "
+        "f32[4, 16]\n" +
+        std::string("%b = MUL(%x, %l) : f32[4, 16]\n") + order + "output %y\n");
+  };
+  const ModelComparison c =
+      verify_models(sum("%c = ADD(%a, %b) : f32[4, 16]\n%y = ADD(%c, %x) : f32[4, 16]\n"),
+                    sum("%c = ADD(%b, %x) : f32[4, 16]\n%y = ADD(%a, %c) : f32[4, 16]\n"), {});
+  INFO(comparison_text(c));
+  REQUIRE(c.equal);
+  REQUIRE(c.ordinary.samples > 0);
+  REQUIRE(c.extreme.samples > 0);
+  REQUIRE(c.ordinary.samples + c.extreme.samples == c.samples);
+  REQUIRE(c.max_abs > 1e15);
+  REQUIRE(c.ordinary.max_abs > 0);
+  REQUIRE(c.ordinary.max_abs < 1e-3);
+  REQUIRE(c.extreme.max_rel < 1e-6);
+  REQUIRE(comparison_text(c).find("e+") == std::string::npos);
+  REQUIRE(c.outputs[0].ordinary.max_abs == c.ordinary.max_abs);
+}
+
 TEST_CASE("interfaces are compared first", "[verify]") {
   const Model a = parse("input %x : f32[2]\n%y = RELU(%x) : f32[2]\noutput %y\n"),
               b = parse("input %x : f32[1, 2]\n%z = RELU(%x) : f32[1, 2]\noutput %z\n");

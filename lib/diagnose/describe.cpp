@@ -69,6 +69,34 @@ ReportedProof report(const Proof& proof) {
   return reported;
 }
 
+std::vector<std::string> mendable_formats(const Rule& rule) {
+  std::vector<std::string> formats;
+  if (rule.applicability == "manual" || (!rule.detector && rule.rewrites.empty())) return formats;
+  for (const Format format : {Format::tflite, Format::pt2})
+    if (rule.looks_at(format)) formats.emplace_back(name(format));
+  return formats;
+}
+
+std::vector<std::string> recipe_behind_fix(const Rule& rule) {
+  for (const auto& [heading, prose] : rule.sections) {
+    if (!heading.starts_with("Save, fix")) continue;
+    std::vector<std::string> lines;
+    bool behind = false;
+    const std::string text = dedented(prose);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string line = text.substr(begin, end - begin);
+      begin = end + 1;
+      if (line.find("# modeldoctor fix") != std::string::npos)
+        behind = true;
+      else if (behind && line.find_first_not_of(' ') != std::string::npos)
+        lines.push_back(line.substr(line.find_first_not_of(' ')));
+    }
+    return lines;
+  }
+  return {};
+}
+
 ReportedLocation locate(const Model& model, int graph_index, NodeId id, ValueId value_id) {
   ReportedLocation location;
   location.graph = graph_index;
@@ -130,6 +158,7 @@ Finding describe(const FoundSite& site, const Model& model, int round, bool assu
 Finding describe_log_hit(const Rule& rule, const LogEvidence& evidence, int log_index, const Model* model) {
   Finding finding = from_rule(rule);
   finding.state = "advice";
+  if (!model) finding.mendable_in = mendable_formats(rule);
   finding.at_source = section(rule, "At the source");
   finding.log.push_back(log_index);
   finding.attribution = name(evidence.attribution);

@@ -53,9 +53,17 @@ std::vector<int> executed_graphs(const Model& model) {
   return graphs;
 }
 
+/// An overflow of fp16 shows as zeros, as NaN or as wrong numbers, depending on what comes behind it: each of
+/// these words lifts the rules that look for one.
 bool stated(const Rule& rule, const DiagnoseOptions& options) {
-  return !rule.symptom.empty() &&
-         std::find(options.symptoms.begin(), options.symptoms.end(), rule.symptom) != options.symptoms.end();
+  if (rule.symptom.empty()) return false;
+  const auto shows_overflow = [](std::string_view word) {
+    return word == "zeros" || word == "nan" || word == "wrong";
+  };
+  return std::any_of(options.symptoms.begin(), options.symptoms.end(), [&](const std::string& seen) {
+    return seen == rule.symptom ||
+           (concerns_fp16(rule) && shows_overflow(seen) && shows_overflow(rule.symptom));
+  });
 }
 
 class Round {

@@ -11,6 +11,7 @@
 #include "lib/diagnose/fixing.h"
 #include "lib/diagnose/foreign_log.h"
 #include "lib/diagnose/fp16_evidence.h"
+#include "lib/diagnose/hybrid_gap.h"
 #include "lib/diagnose/targets.h"
 
 namespace md {
@@ -52,6 +53,8 @@ class Run {
     owned_targets_ = std::move(resolved->targets);
     out_.command = request_.command;
     out_.stated_name = request_.model_name;
+    out_.dry_run = request_.dry_run;
+    out_.options = request_.repeated_options;
     out_.rules_version = request_.rules->version();
     out_.notes = std::move(resolved->notes);
     choose_rules();
@@ -144,7 +147,8 @@ class Run {
         if (!request_.options.apply) {
           const Surroundings surroundings(*model);
           for (std::size_t s = 0; s < found.sites.size(); ++s)
-            tracked_[tracks[s]].finding.fixes = list_candidates(surroundings, found.sites[s]);
+            tracked_[tracks[s]].finding.fixes =
+                list_candidates(surroundings, found.sites[s], request_.options);
         }
         break;
       }
@@ -159,6 +163,8 @@ class Run {
     if (out_.prediction && outcome_.edited)
       out_.prediction->after_verdict = name(predictions.front().verdict);
     state_fp16(input, *model);
+    state_hybrid_gap(*model);
+    state_recipe();
     mark_mended();
     mark_causes();
     adopt_records(predictions, *model);
@@ -176,6 +182,28 @@ class Run {
     if (!text.empty()) out_.notes.push_back(std::move(text));
     if (values_given(values))
       if (text = fp16_remains(now, values); !text.empty()) out_.notes.push_back(std::move(text));
+  }
+
+  /// Where the device computes a quantized model in another way than the CPU, the difference is not the
+  /// fix's.
+  void state_hybrid_gap(const Model& now) {
+    const bool on_gpu = std::any_of(targets_.begin(), targets_.end(), [](const Target* target) {
+      return target->name().starts_with("litert-gpu") || target->name().starts_with("tflite-gpu");
+    });
+    if (!on_gpu) return;
+    if (std::string text = hybrid_gap_note(now, request_.options.values); !text.empty())
+      out_.notes.push_back(std::move(text));
+  }
+
+  /// What to do with a mended program in the user's own script: the page of the first applied rule says it.
+  void state_recipe() {
+    if (!outcome_.edited || outcome_.edited->format != Format::pt2) return;
+    for (const Tracked& tracked : tracked_) {
+      if (!tracked.applied()) continue;
+      out_.recipe = recipe_behind_fix(*tracked.rule);
+      if (!out_.recipe.empty()) return;
+    }
+    out_.recipe = {"ep = torch.export.load(\"model.fixed.pt2\")"};
   }
 
   void report_prediction(const Prediction& prediction, const Model& input) {
@@ -376,7 +404,7 @@ class Run {
     const bool searched = model && (rule.detector || !rule.rewrites.empty());
     if (searched)
       advice.finding.reason = "the log names it, but the pattern that its fix needs is not in this file";
-    else if (!model)
+    else if (!model && !advice.finding.mendable_in.empty())
       advice.finding.reason =
           "from the log alone: give the model too, and it is located and fixed where that is possible";
     tracked_.push_back(std::move(advice));

@@ -38,6 +38,10 @@ struct DiagnoseRequest {
   const RuleBook* rules = nullptr;
   DiagnoseOptions options;
   std::string command = "check";
+  bool dry_run = false;  ///< nothing will be written: reports say "would be"
+  /// Options as the user gave them, for the command that the report proposes next (`--symptom`, `zeros`,
+  /// ...).
+  std::vector<std::string> repeated_options;
 };
 
 struct DiagnoseOutcome {

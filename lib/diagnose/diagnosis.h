@@ -37,7 +37,10 @@ struct ReportedCost {
 
 struct ReportedFix {
   std::string title, applicability, exactness, reason;
-  bool applied = false;
+  bool applied = false;  ///< in a dry run: would be applied
+  /// Mends a note that nothing shows to do harm: offered, and applied only when the user asks for it
+  /// (`reason` says how).
+  bool needs_asking = false;
   ReportedCost cost;
   std::vector<ReportedProof> proofs;
 };
@@ -51,6 +54,8 @@ struct Finding {
   std::vector<ReportedLocation> locations;
   std::vector<int> log;  ///< indices into Diagnosis::log
   std::vector<ReportedFix> fixes;
+  /// From a log alone: the formats of model files that a fix of this kind exists for; empty: none does.
+  std::vector<std::string> mendable_in;
   bool open() const;  ///< no fix that was applied mends it
 };
 
@@ -84,14 +89,23 @@ struct ReportedModel {
   std::size_t nodes = 0;
 };
 
+/// The worst difference over some of the samples; max_rel is relative to the largest |output| of its sample.
+struct ReportedDifference {
+  std::int64_t samples = 0;
+  double max_abs = 0, max_rel = 0;
+};
+
 struct ReportedVerification {
   std::string runtime, note;
   std::int64_t samples = 0;
-  double max_abs = 0, max_rel = 0;
+  double max_abs = 0, max_rel = 0;  ///< over all samples, extremes among them
   std::optional<double> argmax_agreement;
   bool equal = false;                  ///< numbers and interface
   bool numbers_equal = false;          ///< the interface may differ
   std::vector<std::string> interface;  ///< what differs in names, types and shapes of inputs and outputs
+  /// Apart: inputs as a model meets them, and extremes (huge values, infinities, NaN), where only the
+  /// relative difference says something. Both empty in diagnoses of older versions.
+  std::optional<ReportedDifference> ordinary = std::nullopt, extreme = std::nullopt;
 };
 
 struct ReportedOutput {
@@ -121,6 +135,7 @@ struct AcceptedLine {
 
 struct Diagnosis {
   std::string command, status;  ///< clean | accepted | findings | fixed | failed
+  bool dry_run = false;         ///< nothing was written: what is called applied or fixed would be
   int exit_code = 0;
   std::optional<ReportedModel> model;
   std::string stated_name;  ///< what the user wants the model to be called in fingerprints and baselines; may
@@ -136,7 +151,11 @@ struct Diagnosis {
   std::vector<AcceptedLine> accepted_lines;  ///< the same for lines and predictions that nothing explains
   std::vector<std::string> ruled_out, notes;
   std::optional<ReportedVerification> verification;
+  std::string not_compared;  ///< why the rewritten model was not compared with the input as a whole
   std::optional<ReportedOutput> output;
+  /// Options of the command line that decide what is found, each word for itself: for the next command.
+  std::vector<std::string> options;
+  std::vector<std::string> recipe;  ///< lines of Python that take a mended .pt2 on; "model.fixed.pt2" is it
   std::map<std::string, int> before, after;  ///< open findings by severity
   int fixed = 0;
   std::string error_code, error_message;

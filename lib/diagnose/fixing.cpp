@@ -41,6 +41,24 @@ void lower(ReportedFix& fix, std::string_view applicability, std::string reason)
   fix.reason += reason;
 }
 
+/// A note is what nothing shows to do harm here. Its fix waits for the user's word where it changes results,
+/// be it in their last bits, or where the harm takes unusual inputs. Bit for bit the same computation costs
+/// nothing that anybody could miss.
+bool waits_for_word(const FoundSite& site, const ProposedFix& fix, const DiagnoseOptions& options) {
+  if (site.severity != Severity::note || fix.uncalled || !options.select.empty()) return false;
+  return site.result.likelihood == Likelihood::unlikely || fix.exactness != Exactness::exact;
+}
+
+/// How to ask for it: by name, by what is seen, or by inputs that show the need (fp16 alone depends on them).
+std::string how_to_ask(const FoundSite& site) {
+  const Rule& rule = *site.rule;
+  std::string ways = "--select " + rule.id;
+  if (!rule.symptom.empty()) ways += fmt::format(" or --symptom {}", rule.symptom);
+  if (!site.target.empty()) ways += fmt::format(" or --target {}", site.target);
+  return fmt::format("nothing shows that it is needed here; ask with {}{}", ways,
+                     concerns_fp16(rule) ? ", or give --inputs or --range that show it" : "");
+}
+
 ReportedFix claim(const FoundSite& site, const ProposedFix& fix) {
   ReportedFix reported;
   reported.title = fix.patch.title;
@@ -131,15 +149,11 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
   const bool inexact = fix.exactness != Exactness::exact;
   if (inexact && in.options.exact_only)
     lower(reported, reported.applicability, "not bit for bit, and --exact-only was given");
-  // Where nothing says that it hurts, results are not changed in their last bits.
-  const bool needless = site.result.likelihood == Likelihood::unlikely ||
-                        (site.result.likelihood == Likelihood::shown && inexact);
-  const bool uncalled =
-      needless && !fix.uncalled && site.severity == Severity::note && in.options.select.empty();
-  if (uncalled)
-    lower(reported, reported.applicability,
-          "nothing shows that it is needed here: apply it with --select " + site.rule->id);
-  tried.applicable = trusted && !unproven && !uncalled && !(inexact && in.options.exact_only);
+  if (reported.applicability != "manual" && waits_for_word(site, fix, in.options)) {
+    reported.needs_asking = true;
+    lower(reported, reported.applicability, how_to_ask(site));
+  }
+  tried.applicable = trusted && !unproven && !reported.needs_asking && !(inexact && in.options.exact_only);
   return tried;
 }
 
@@ -227,7 +241,8 @@ std::optional<Model> apply_chosen(const Model& model, std::vector<Chosen>& chose
 
 }  // namespace
 
-std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const FoundSite& site) {
+std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const FoundSite& site,
+                                         const DiagnoseOptions& options) {
   std::vector<ReportedFix> fixes;
   for (const ProposedFix& fix : site.result.fixes) {
     ReportedFix reported = claim(site, fix);
@@ -236,6 +251,10 @@ std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const
       reported.cost = cost_of_change(local.model, *after);
     else
       lower(reported, "manual", after.error().message);
+    if (reported.applicability != "manual" && waits_for_word(site, fix, options)) {
+      reported.needs_asking = true;
+      lower(reported, reported.applicability, how_to_ask(site));
+    }
     fixes.push_back(std::move(reported));
   }
   return fixes;

@@ -29,6 +29,7 @@ struct FixingResult {
 FixingResult mend(const FixingInput& input);
 
 /// The proposals as candidates, neither proven nor applied, with what they would cost.
-std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const FoundSite& site);
+std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const FoundSite& site,
+                                         const DiagnoseOptions& options);
 
 }  // namespace md

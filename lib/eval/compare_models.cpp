@@ -22,17 +22,37 @@ constexpr double summed_error =
 constexpr std::int64_t trace_limit = std::int64_t{512}
                                      << 20;  // bytes of values kept to find the first layer that parts
 
+// |inputs| that models meet: pixels, tokens, logits, audio. Above it absolute differences are as huge as the
+// values.
+constexpr double ordinary_limit = 1000;
+
 struct Sample {
   std::vector<Tensor> inputs;
   std::string text;
+  bool given = false;  ///< by the user, or in ranges that are known: ordinary however large
 };
+
+/// Integers are indices, or cover the range that they are stored in.
+bool is_ordinary(const Sample& sample) {
+  return sample.given || std::all_of(sample.inputs.begin(), sample.inputs.end(), [](const Tensor& input) {
+           if (!input.is_float()) return true;
+           const std::vector<double> numbers = input.numbers();
+           return std::all_of(numbers.begin(), numbers.end(),
+                              [](double v) { return std::abs(v) <= ordinary_limit; });
+         });
+}
+
+void note_difference(WorstDifference& worst, const Difference& d) {
+  worst.max_abs = std::max(worst.max_abs, d.max_abs);
+  worst.max_rel = std::max(worst.max_rel, d.max_rel);
+}
 
 std::vector<Sample> make_samples(const Model& model, const CompareOptions& options, double work,
                                  std::string& source) {
   std::vector<Sample> samples;
   if (!options.inputs.empty()) {
     for (std::size_t i = 0; i < options.inputs.size(); ++i)
-      samples.push_back({options.inputs[i], fmt::format("given sample {}", i + 1)});
+      samples.push_back({options.inputs[i], fmt::format("given sample {}", i + 1), true});
     source = fmt::format("{} given sample{}", samples.size(), samples.size() == 1 ? "" : "s");
     if (!options.also_generated) return samples;
   }
@@ -44,11 +64,15 @@ std::vector<Sample> make_samples(const Model& model, const CompareOptions& optio
   plausible.seed = options.seed;
   InputSource from;
   samples.push_back({plausible_inputs(model, options.graph_a, plausible, 0, &from),
-                     from.kind == InputSource::Kind::random ? "normal, scale 1" : "in the known ranges"});
+                     from.kind == InputSource::Kind::random ? "normal, scale 1" : "in the known ranges",
+                     true});
   source += (source.empty() ? "" : ", ") + from.text + (count > 1 ? ", then extremes and other scales" : "");
   for (const Recipe& recipe : finite_recipes(count - 1, options.seed)) {
     Sample sample;
     sample.text = recipe.text;
+    sample.given = std::all_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) {
+      return !is_float(graph.value(id).dtype) || options.ranges.contains(graph.value(id).name);
+    });
     int position = 0;
     for (const ValueId id : graph.inputs) {
       const Value& value = graph.value(id);
@@ -164,15 +188,17 @@ class Tally {
   Tally(ModelComparison& result, const CompareOptions& options) : result_(result), options_(options) {}
 
   /// False when an output of this sample differs more than it may.
-  bool add(const Outputs& o, const std::string& text) {
+  bool add(const Outputs& o, const std::string& text, bool ordinary) {
     result_.evaluated = true;
     ++result_.samples;
+    ++(ordinary ? result_.ordinary : result_.extreme).samples;
     bool good = true;
     for (std::size_t k = 0; k < o.a.size(); ++k) {
       const Tensor& x = o.a[k];
       const Tensor& y = o.b[k];
       OutputComparison& output = result_.outputs[k];
       output.shape = x.shape, output.dtype = x.dtype;
+      ++(ordinary ? output.ordinary : output.extreme).samples;
       const Difference d = compare_tensors(x, y);
       const bool fine = acceptable(options_, o, k, left_range_);
       output.equal = output.equal && fine;
@@ -183,8 +209,7 @@ class Tally {
         ++ill_conditioned_;
         continue;
       }
-      if (d.differing && (d.nonfinite > 0 || d.max_abs > output.max_abs || output.where.empty()) &&
-          d.same_shape && d.worst < x.size())
+      if (d.differing && d.same_shape && d.worst < x.size() && tells_more(output, k, d, fine, ordinary))
         output.where =
             fmt::format("{}: {} in A, {} in B ({})", element_of(x.shape, d.worst),
                         short_number(x.real_values()[d.worst]), short_number(y.real_values()[d.worst]), text);
@@ -194,6 +219,8 @@ class Tally {
       output.max_rel = std::max(output.max_rel, d.max_rel),
       output.max_ulp = std::max(output.max_ulp, d.max_ulp);
       output.nonfinite += d.nonfinite;
+      note_difference(ordinary ? output.ordinary : output.extreme, d);
+      note_difference(ordinary ? result_.ordinary : result_.extreme, d);
       const auto [same, total] = argmax_rows(x, y);
       same_rows_ += same, rows_ += total;
       result_.max_abs = std::max(result_.max_abs, d.max_abs),
@@ -217,8 +244,21 @@ class Tally {
   }
 
  private:
+  /// Whether this difference is the one to show: what is not allowed before what is, ordinary inputs before
+  /// extremes, then the larger.
+  bool tells_more(const OutputComparison& output, std::size_t k, const Difference& d, bool fine,
+                  bool ordinary) {
+    shown_.resize(result_.outputs.size(), -1);
+    const int rank = (fine ? 0 : 2) + (ordinary ? 1 : 0);
+    const double before = (ordinary ? output.ordinary : output.extreme).max_abs;
+    if (rank < shown_[k] || (rank == shown_[k] && d.nonfinite == 0 && d.max_abs <= before)) return false;
+    shown_[k] = rank;
+    return true;
+  }
+
   ModelComparison& result_;
   const CompareOptions& options_;
+  std::vector<int> shown_;  ///< by output: the rank of the difference that `where` shows, -1: none
   std::int64_t same_rows_ = 0, rows_ = 0, left_range_ = 0;
   int ill_conditioned_ = 0;
   bool all_good_ = true;
@@ -340,7 +380,7 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
     if (!identical(o)) {
       if (auto exact = evaluate(a, options.graph_a, sample.inputs, judge)) o.exact = std::move(*exact);
     }
-    const bool good = tally.add(o, sample.text);
+    const bool good = tally.add(o, sample.text, is_ordinary(sample));
     if (!good && options.find_layer && !looked) {
       looked = true;
       result.first_layer = first_parting(a, b, options, sample.inputs, inputs_b);
@@ -374,7 +414,7 @@ ModelComparison compare_outputs(const Model& a, const std::vector<Tensor>& input
   if (!identical(o))
     if (auto exact = evaluate(a, options.graph_a, inputs, judge)) o.exact = std::move(*exact);
   Tally tally(result, options);
-  tally.add(o, "given sample");
+  tally.add(o, "given sample", true);
   if (options.fp16_yardstick) result.fp16_error = own_fp16_error(a, options, inputs, o.a);
   tally.finish();
   return result;

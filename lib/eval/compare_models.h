@@ -31,6 +31,13 @@ struct CompareOptions {
   std::int64_t max_bytes = std::int64_t{4} << 30;
 };
 
+/// The worst difference over some of the samples.
+struct WorstDifference {
+  int samples = 0;
+  double max_abs = 0;
+  double max_rel = 0;  ///< relative to the largest |a| of the sample's tensor
+};
+
 struct OutputComparison {
   std::string name;
   Shape shape;
@@ -39,6 +46,7 @@ struct OutputComparison {
          max_ulp = 0;          ///< max_rel: relative to the largest |a| of the sample's tensor
   std::int64_t nonfinite = 0;  ///< elements that are NaN or infinite in one model only
   std::string where;  ///< "[0,3,1]: 1.25 in A, 1.5 in B (normal, scale 1)", of the largest difference
+  WorstDifference ordinary, extreme;
   bool equal = true;
 };
 
@@ -49,6 +57,9 @@ struct ModelComparison {
   std::vector<OutputComparison> outputs;
   int samples = 0;
   double max_abs = 0, max_rel = 0, max_ulp = 0;
+  /// The same apart: inputs as a model meets them (given ones, known ranges, magnitudes up to 1000), and huge
+  /// or non-finite ones, where an absolute difference says nothing.
+  WorstDifference ordinary, extreme;
   std::optional<double>
       argmax_agreement;              ///< share of rows with the same largest element; nullopt: no scores
   std::optional<double> fp16_error;  ///< of A itself, relative to the largest |output|: the yardstick

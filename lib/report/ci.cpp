@@ -28,13 +28,18 @@ Json physical(const std::string& path, int line) {
   return location;
 }
 
+/// In a dry run the fault is still in the file, whatever would mend it.
+std::string sentence(const Diagnosis& run, const Finding& finding) {
+  return fmt::format("{}: {}{}", consequence(finding.severity), finding.message,
+                     finding.open() ? "" : fmt::format(" ({})", fixed_word(run)));
+}
+
 Json sarif_result(const Diagnosis& run, const Finding& finding) {
-  Json result = {
-      {"ruleId", finding.rule},
-      {"level", sarif_level(finding.severity)},
-      {"kind", finding.open() ? "fail" : "pass"},
-      {"message", {{"text", fmt::format("{}: {}", consequence(finding.severity), finding.message)}}},
-      {"partialFingerprints", {{"modeldoctor/v2", finding.fingerprint}}}};
+  Json result = {{"ruleId", finding.rule},
+                 {"level", sarif_level(finding.severity)},
+                 {"kind", remains_in_file(run, finding) ? "fail" : "pass"},
+                 {"message", {{"text", sentence(run, finding)}}},
+                 {"partialFingerprints", {{"modeldoctor/v2", finding.fingerprint}}}};
   if (result["kind"] == "pass") result["level"] = "none";
   Json logical = Json::array();
   for (const ReportedLocation& at : finding.locations)
@@ -54,7 +59,7 @@ Json sarif_result(const Diagnosis& run, const Finding& finding) {
   for (const ReportedFix& fix : finding.fixes)
     fixes.push_back({{"title", fix.title},
                      {"applicability", fix.applicability},
-                     {"applied", fix.applied},
+                     {run.dry_run ? "would_apply" : "applied", fix.applied},
                      {"proof", proof_words(fix)}});
   if (!fixes.empty()) result["properties"]["fixes"] = fixes;
   return result;
@@ -163,9 +168,9 @@ std::string github_line(std::string_view level, const std::string& file, int lin
 
 std::string junit_case(const Diagnosis& run, const Finding& finding) {
   std::string body;
-  if (finding.open() && finding.severity != "note")
+  if (remains_in_file(run, finding) && finding.severity != "note")
     body = fmt::format("\n      <failure type=\"{}\" message=\"{}\"/>\n    ", escape_markup(finding.severity),
-                       escape_markup(fmt::format("{}: {}", consequence(finding.severity), finding.message)));
+                       escape_markup(sentence(run, finding)));
   return fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n",
                      escape_markup(finding.rule), escape_markup(where(run, finding)), body);
 }
@@ -199,15 +204,14 @@ std::string github(Runs runs) {
   std::string out;
   for (const Diagnosis& run : runs) {
     for (const Finding& finding : run.findings) {
-      if (!finding.open()) continue;
+      if (!remains_in_file(run, finding)) continue;
       const std::string_view level =
           sarif_level(finding.severity) == "note" ? "notice" : sarif_level(finding.severity);
       const ReportedRecord* record =
           finding.log.empty() ? nullptr : &run.log[static_cast<std::size_t>(finding.log.front())];
-      out += github_line(
-          level, record ? record->path : model_path(run), record ? record->line : 0,
-          finding.rule + " " + finding.name,
-          fmt::format("{}: {}: {}", where(run, finding), consequence(finding.severity), finding.message));
+      out += github_line(level, record ? record->path : model_path(run), record ? record->line : 0,
+                         finding.rule + " " + finding.name,
+                         fmt::format("{}: {}", where(run, finding), sentence(run, finding)));
     }
     for (const int index : run.unexplained) {
       const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
@@ -229,7 +233,7 @@ std::string junit(Runs runs) {
     for (const Finding& finding : run.findings) {
       cases += junit_case(run, finding);
       ++tests;
-      if (finding.open() && finding.severity != "note") ++failures;
+      if (remains_in_file(run, finding) && finding.severity != "note") ++failures;
     }
     const auto add_failure = [&](const std::string& name, const std::string& message) {
       cases += junit_failure(name, message);

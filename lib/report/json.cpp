@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/diagnose/ending.h"
 #include "lib/report/formats.h"
 
 #ifndef MD_VERSION
@@ -49,36 +50,40 @@ Json proof_json(const ReportedProof& proof) {
 Json fix_json(const ReportedFix& fix) {
   Json proofs = Json::array();
   for (const ReportedProof& proof : fix.proofs) proofs.push_back(proof_json(proof));
-  return {{"title", fix.title},
-          {"applicability", fix.applicability},
-          {"exactness", fix.exactness},
-          {"applied", fix.applied},
-          {"reason", text_or_null(fix.reason)},
-          {"proofs", proofs},
-          {"cost", {{"ops", fix.cost.ops}, {"bytes", fix.cost.bytes}, {"macs", fix.cost.macs}}}};
+  Json json = {{"title", fix.title},
+               {"applicability", fix.applicability},
+               {"exactness", fix.exactness},
+               {"applied", fix.applied},
+               {"reason", text_or_null(fix.reason)},
+               {"proofs", proofs},
+               {"cost", {{"ops", fix.cost.ops}, {"bytes", fix.cost.bytes}, {"macs", fix.cost.macs}}}};
+  if (fix.needs_asking) json["needs_asking"] = true;
+  return json;
 }
 
 Json finding_json(const Finding& finding) {
   Json locations = Json::array(), fixes = Json::array();
   for (const ReportedLocation& at : finding.locations) locations.push_back(location_json(at));
   for (const ReportedFix& fix : finding.fixes) fixes.push_back(fix_json(fix));
-  return {{"rule", finding.rule},
-          {"name", finding.name},
-          {"severity", finding.severity},
-          {"state", finding.state},
-          {"message", finding.message},
-          {"reason", text_or_null(finding.reason)},
-          {"round", finding.round},
-          {"assumed", finding.assumed},
-          {"attribution", text_or_null(finding.attribution)},
-          {"caused_by", finding.caused_by},
-          {"fingerprint", finding.fingerprint},
-          {"docs", text_or_null(finding.docs)},
-          {"at_source", text_or_null(finding.at_source)},
-          {"locations", locations},
-          {"log", finding.log},
-          {"fixes", fixes},
-          {"open", finding.open()}};
+  Json json = {{"rule", finding.rule},
+               {"name", finding.name},
+               {"severity", finding.severity},
+               {"state", finding.state},
+               {"message", finding.message},
+               {"reason", text_or_null(finding.reason)},
+               {"round", finding.round},
+               {"assumed", finding.assumed},
+               {"attribution", text_or_null(finding.attribution)},
+               {"caused_by", finding.caused_by},
+               {"fingerprint", finding.fingerprint},
+               {"docs", text_or_null(finding.docs)},
+               {"at_source", text_or_null(finding.at_source)},
+               {"locations", locations},
+               {"log", finding.log},
+               {"fixes", fixes},
+               {"open", finding.open()}};
+  if (!finding.mendable_in.empty()) json["mendable_in"] = finding.mendable_in;
+  return json;
 }
 
 Json prediction_json(const ReportedPrediction& prediction) {
@@ -93,8 +98,15 @@ Json prediction_json(const ReportedPrediction& prediction) {
           {"records", records}};
 }
 
+Json difference_json(const std::optional<ReportedDifference>& d) {
+  if (!d) return nullptr;
+  return {{"samples", d->samples}, {"max_abs", number(d->max_abs)}, {"max_rel", number(d->max_rel)}};
+}
+
 Json verification_json(const ReportedVerification& v) {
   return {{"runtime", v.runtime},
+          {"ordinary", difference_json(v.ordinary)},
+          {"extreme", difference_json(v.extreme)},
           {"note", text_or_null(v.note)},
           {"samples", v.samples},
           {"max_abs", number(v.max_abs)},
@@ -179,6 +191,15 @@ Json diagnosis_json(const Diagnosis& d) {
     json["output"] = {
         {"path", d.output->path}, {"sha256", text_or_null(d.output->sha256)}, {"bytes", d.output->bytes}};
   add_accepted(d, json);
+  if (d.dry_run) {
+    json["dry_run"] = true;
+    json["summary"]["fixed"] = 0;
+    json["summary"]["would_fix"] = d.fixed;
+  }
+  if (const Ending ending = ending_of(d); ending != Ending::none) json["ending"] = name(ending);
+  if (!d.not_compared.empty()) json["not_compared"] = d.not_compared;
+  if (!d.options.empty()) json["options"] = d.options;
+  if (!d.recipe.empty()) json["recipe"] = d.recipe;
   if (!d.error_code.empty()) json["error"] = {{"code", d.error_code}, {"message", d.error_message}};
   return json;
 }

@@ -19,11 +19,11 @@ std::string targets_of(const Diagnosis& run) {
   return fmt::format("{}", fmt::join(targets, ", "));
 }
 
-std::string fix_cell(const Finding& finding) {
+std::string fix_cell(const Diagnosis& run, const Finding& finding) {
   const ReportedFix* fix = leading_fix(finding);
   if (!fix) return finding.reason.empty() ? "" : finding.reason;
-  return fmt::format("{}{}: {}; {}", fix->applied ? "applied: " : "", fix->title, proof_words(*fix),
-                     cost_words(fix->cost));
+  return fmt::format("{} {}: {}; {}{}", fix_verb(run, *fix), fix->title, proof_words(*fix),
+                     cost_words(fix->cost), fix->needs_asking ? "; " + fix->reason : "");
 }
 
 std::string places_of(const Group& group) {
@@ -31,6 +31,19 @@ std::string places_of(const Group& group) {
   for (const Finding* finding : group.findings)
     if (!finding->locations.empty()) places.push_back(place(finding->locations.front()));
   return fmt::format("{}", fmt::join(places, ", "));
+}
+
+/// What the run amounts to: the target's answer, and the comparison of the whole.
+std::vector<std::string> closing_words(const Diagnosis& run) {
+  std::vector<std::string> lines;
+  if (const std::string ending = ending_words(run); !ending.empty()) lines.push_back(ending + ".");
+  if (const std::string whole = whole_words(run); !whole.empty())
+    lines.push_back("Whole model, before and after: " + whole);
+  if (!run.verification) return lines;
+  for (const std::string& difference : run.verification->interface)
+    lines.push_back("The interface changed: " + difference);
+  if (!run.verification->note.empty()) lines.push_back(run.verification->note);
+  return lines;
 }
 
 constexpr std::string_view kStyle =
@@ -52,7 +65,7 @@ std::string html_finding(const Diagnosis& run, const Group& group) {
       "<div class=\"finding {}\">\n<p><b>{}</b> <span class=\"tag\">{}</span> <span class=\"tag\">{}</span> "
       "<code>{}</code></p>\n<p>{}</p>\n",
       first.open() ? e(first.severity) : "closed", e(first.rule + " " + first.name),
-      e(consequence(first.severity)), first.open() ? e(first.state) : "fixed", e(where(run, first)),
+      e(consequence(first.severity)), first.open() ? e(first.state) : fixed_word(run), e(where(run, first)),
       e(first.message));
   if (group.findings.size() > 1)
     out += fmt::format("<p>{} places: <code>{}</code></p>\n", group.findings.size(), e(places_of(group)));
@@ -64,9 +77,8 @@ std::string html_finding(const Diagnosis& run, const Group& group) {
   }
   if (!first.reason.empty()) out += fmt::format("<p>Not fixed: {}</p>\n", e(first.reason));
   for (const ReportedFix& fix : first.fixes)
-    out += fmt::format("<p>{} <b>{}</b> ({}): {}; {}{}</p>\n",
-                       fix.applied ? "Fixed by" : "Offered:", e(fix.title), e(fix.applicability),
-                       e(proof_words(fix)), e(cost_words(fix.cost)),
+    out += fmt::format("<p>{} <b>{}</b> ({}): {}; {}{}</p>\n", fix_verb(run, fix), e(fix.title),
+                       e(fix.applicability), e(proof_words(fix)), e(cost_words(fix.cost)),
                        fix.reason.empty() ? "" : e("; " + fix.reason));
   if (!first.at_source.empty())
     out +=
@@ -91,6 +103,7 @@ std::string html_run(const Diagnosis& run) {
   }
   for (const std::string& text : run.unexplained_predictions)
     out += fmt::format("<pre>{}</pre>\n", escape_markup(text));
+  for (const std::string& words : closing_words(run)) out += fmt::format("<p>{}</p>\n", escape_markup(words));
   if (run.output)
     out += fmt::format("<p>Wrote <code>{}</code>, {} bytes.</p>\n", escape_markup(run.output->path),
                        run.output->bytes);
@@ -109,9 +122,9 @@ std::string markdown_run(const Diagnosis& run) {
     const Finding& first = group.first();
     out += fmt::format(
         "| {} {} | {}{} | `{}`{} | {} | {} |\n", first.rule, first.name, consequence(first.severity),
-        first.open() ? "" : " (fixed)", escape_table(where(run, first)),
+        first.open() ? "" : fmt::format(" ({})", fixed_word(run)), escape_table(where(run, first)),
         group.findings.size() > 1 ? fmt::format(" and {} more", group.findings.size() - 1) : "",
-        escape_table(first.message), escape_table(fix_cell(first)));
+        escape_table(first.message), escape_table(fix_cell(run, first)));
   }
   if (!run.unexplained.empty() || !run.unexplained_predictions.empty())
     out += "\nNot explained by any rule:\n\n";
@@ -121,6 +134,7 @@ std::string markdown_run(const Diagnosis& run) {
   }
   for (const std::string& text : run.unexplained_predictions)
     out += fmt::format("- {}\n", escape_table(text));
+  for (const std::string& words : closing_words(run)) out += fmt::format("\n{}\n", escape_table(words));
   if (run.output) out += fmt::format("\nWrote `{}` ({} bytes).\n", run.output->path, run.output->bytes);
   return out;
 }

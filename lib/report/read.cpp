@@ -73,6 +73,7 @@ ReportedFix read_fix(const Json& json) {
   fix.title = text(json, "title"), fix.applicability = text(json, "applicability");
   fix.exactness = text(json, "exactness"), fix.reason = text(json, "reason");
   fix.applied = flag(json, "applied");
+  fix.needs_asking = flag(json, "needs_asking");
   const Json& cost = part(json, "cost");
   fix.cost = {integer(cost, "ops"), integer(cost, "bytes"), integer(cost, "macs")};
   for (const Json& p : part(json, "proofs")) {
@@ -100,6 +101,7 @@ Finding read_finding(const Json& json) {
   finding.round = static_cast<int>(integer(json, "round", 1));
   finding.assumed = flag(json, "assumed");
   finding.caused_by = texts(json, "caused_by");
+  finding.mendable_in = texts(json, "mendable_in");
   finding.log = integers<int>(json, "log");
   for (const Json& at : part(json, "locations"))
     if (at.is_object()) finding.locations.push_back(read_location(at));
@@ -154,6 +156,24 @@ void read_accepted(const Json& json, Diagnosis& d) {
   }
 }
 
+std::optional<ReportedDifference> read_difference(const Json& json) {
+  if (!json.is_object()) return std::nullopt;
+  return ReportedDifference{integer(json, "samples"), number(json, "max_abs"), number(json, "max_rel")};
+}
+
+ReportedVerification read_verification(const Json& json) {
+  ReportedVerification v;
+  v.runtime = text(json, "runtime"), v.note = text(json, "note"), v.samples = integer(json, "samples");
+  v.max_abs = number(json, "max_abs"), v.max_rel = number(json, "max_rel");
+  v.ordinary = read_difference(part(json, "ordinary"));
+  v.extreme = read_difference(part(json, "extreme"));
+  v.equal = flag(json, "equal"), v.numbers_equal = flag(json, "numbers_equal");
+  v.interface = texts(json, "interface");
+  if (json.contains("argmax_agreement") && !json["argmax_agreement"].is_null())
+    v.argmax_agreement = number(json, "argmax_agreement");
+  return v;
+}
+
 Diagnosis read_diagnosis(const Json& json) {
   Diagnosis d;
   d.command = text(json, "command"), d.status = text(json, "status");
@@ -181,21 +201,17 @@ Diagnosis read_diagnosis(const Json& json) {
   read_accepted(json, d);
   d.unexplained_predictions = texts(json, "unexplained_predictions");
   d.ruled_out = texts(json, "ruled_out"), d.notes = texts(json, "notes");
-  if (const Json& v = part(json, "verification"); v.is_object()) {
-    d.verification =
-        ReportedVerification{text(v, "runtime"),   text(v, "note"),          integer(v, "samples"),
-                             number(v, "max_abs"), number(v, "max_rel"),     {},
-                             flag(v, "equal"),     flag(v, "numbers_equal"), texts(v, "interface")};
-    if (v.contains("argmax_agreement") && !v["argmax_agreement"].is_null())
-      d.verification->argmax_agreement = number(v, "argmax_agreement");
-  }
+  if (const Json& v = part(json, "verification"); v.is_object()) d.verification = read_verification(v);
+  d.dry_run = flag(json, "dry_run");
+  d.not_compared = text(json, "not_compared");
+  d.options = texts(json, "options"), d.recipe = texts(json, "recipe");
   if (const Json& o = part(json, "output"); o.is_object())
     d.output =
         ReportedOutput{text(o, "path"), text(o, "sha256"), static_cast<std::uint64_t>(integer(o, "bytes"))};
   const Json& summary = part(json, "summary");
   read_counts(part(summary, "before"), d.before);
   read_counts(part(summary, "after"), d.after);
-  d.fixed = static_cast<int>(integer(summary, "fixed"));
+  d.fixed = static_cast<int>(integer(summary, d.dry_run ? "would_fix" : "fixed"));
   d.error_code = text(part(json, "error"), "code"), d.error_message = text(part(json, "error"), "message");
   return d;
 }

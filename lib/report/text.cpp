@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/report/formats.h"
+#include "lib/report/next_step.h"
 #include "lib/report/wording.h"
 
 namespace md::reporters {
@@ -54,7 +55,7 @@ class Writer {
     const std::string from = log_place(run, first);
     const std::string at = where(run, first);
     std::string text = paint(at, "1") + ": " + paint(first.rule, colour(first)) + " ";
-    if (const std::string sign = mark(first); !sign.empty()) text += paint(sign, "32") + " ";
+    if (const std::string sign = mark(run, first); !sign.empty()) text += paint(sign, "32") + " ";
     text += fmt::format("{}: {}", consequence(first.severity), first.message);
     if (!from.empty() && from != at) text += paint(fmt::format(" ({})", from), "2");
     line(text);
@@ -67,7 +68,7 @@ class Writer {
     if (!first.attribution.empty() && first.attribution == "op")
       line("    the log names the operator only: this may be another node of that kind");
     if (first.open() && !first.reason.empty()) line("    why not fixed: " + first.reason);
-    fixes(first);
+    fixes(run, first);
     if (first.open() || style_.verbose) source(first);
   }
 
@@ -84,7 +85,7 @@ class Writer {
     return fmt::format("{}", fmt::join(places, ", "));
   }
 
-  void fixes(const Finding& finding) {
+  void fixes(const Diagnosis& run, const Finding& finding) {
     const ReportedFix* leading = leading_fix(finding);
     for (const ReportedFix& fix : finding.fixes) {
       if (&fix != leading && !style_.verbose) continue;
@@ -93,9 +94,8 @@ class Writer {
                          fix.reason.empty() ? proof_words(fix) : fix.reason));
         continue;
       }
-      const std::string_view verb = fix.applied ? "fixed by" : "can be fixed by";
-      std::string text =
-          fmt::format("    {} {} ({}; {})", verb, fix.title, proof_words(fix), cost_words(fix.cost));
+      std::string text = fmt::format("    {} {} ({}; {})", fix_verb(run, fix), fix.title, proof_words(fix),
+                                     cost_words(fix.cost));
       if (!fix.applied && fix.applicability == "unsafe") text += " [unsafe]";
       line(text);
       if (!fix.reason.empty() && !fix.applied) line("      " + fix.reason);
@@ -149,23 +149,19 @@ class Writer {
 
   void footer(const Diagnosis& run) {
     line(summary_words(run), run.exit_code == 0 ? "32" : "31");
-    if (run.prediction && !run.prediction->after_verdict.empty() && !run.targets.empty())
-      line(run.prediction->after_verdict == "compiles"
-               ? fmt::format("{} should now take the whole graph", run.targets.front().name)
-               : fmt::format("{} would still refuse it", run.targets.front().name));
+    if (const std::string ending = ending_words(run); !ending.empty()) line(ending);
+    if (const std::string whole = whole_words(run); !whole.empty())
+      line("whole model, before and after: " + whole);
     if (run.verification) {
-      const ReportedVerification& v = *run.verification;
-      const bool numbers = v.equal || v.numbers_equal;
-      line(fmt::format(
-          "whole model, before and after: {} on {} samples (largest difference {:.2g}, {:.2g} relative; {})",
-          v.equal   ? "equal"
-          : numbers ? "the numbers are equal"
-                    : "NOT equal",
-          v.samples, v.max_abs, v.max_rel, v.runtime));
-      for (const std::string& difference : v.interface) line("    the interface changed: " + difference);
-      if (!v.note.empty()) line("    " + v.note);
+      for (const std::string& difference : run.verification->interface)
+        line("    the interface changed: " + difference);
+      if (!run.verification->note.empty()) line("    " + run.verification->note);
     }
     if (run.output) line(fmt::format("wrote {} ({} bytes)", run.output->path, run.output->bytes));
+    if (const std::vector<std::string> recipe = recipe_lines(run); !recipe.empty()) {
+      line("next, in your script:");
+      for (const std::string& step : recipe) line("    " + step);
+    }
     if (const std::string next = next_step(run); !next.empty()) line("next: " + next);
   }
 
@@ -198,7 +194,7 @@ std::string concise(Runs runs, const TextStyle& style) {
     if (style.errors_elsewhere && is_error_alone(run)) continue;
     const std::size_t before = out.size();
     for (const Finding& finding : run.findings) {
-      const std::string sign = mark(finding), from = log_place(run, finding), at = where(run, finding);
+      const std::string sign = mark(run, finding), from = log_place(run, finding), at = where(run, finding);
       out += fmt::format("{}: {} {}{}{}\n", at, finding.rule, sign.empty() ? "" : sign + " ", finding.message,
                          from.empty() || from == at ? "" : fmt::format(" ({})", from));
     }

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <map>
 
+#include "lib/diagnose/ending.h"
+
 namespace md::reporters {
 namespace {
 
@@ -111,10 +113,19 @@ const ReportedFix* leading_fix(const Finding& finding) {
   return best;
 }
 
-std::string mark(const Finding& finding) {
-  if (!finding.open()) return "[fixed]";
+std::string_view fixed_word(const Diagnosis& run) { return run.dry_run ? "would be fixed" : "fixed"; }
+
+bool remains_in_file(const Diagnosis& run, const Finding& finding) { return run.dry_run || finding.open(); }
+
+std::string mark(const Diagnosis& run, const Finding& finding) {
+  if (!finding.open()) return fmt::format("[{}]", fixed_word(run));
   const ReportedFix* fix = leading_fix(finding);
-  return fix && fix->applicability != "manual" ? "[*]" : "";
+  return fix && fix->applicability != "manual" && !fix->needs_asking ? "[*]" : "";
+}
+
+std::string_view fix_verb(const Diagnosis& run, const ReportedFix& fix) {
+  if (fix.applied) return run.dry_run ? "would be fixed by" : "fixed by";
+  return fix.needs_asking || fix.applicability == "manual" ? "not applied:" : "can be fixed by";
 }
 
 std::string proof_words(const ReportedFix& fix) {
@@ -188,30 +199,63 @@ std::string summary_words(const Diagnosis& run) {
   const std::string accepted = accepted_words(run);
   if (!accepted.empty()) words += ", " + accepted;
   if (run.command != "fix" && accepted.empty()) return words;
-  if (run.command == "fix") words += fmt::format(", {} fixed", run.fixed);
-  return words +
-         (left == 0 ? ", nothing left" : fmt::format(", {} left ({})", left, counts_words(run.after)));
+  if (run.command == "fix") words += fmt::format(", {} {}", run.fixed, fixed_word(run));
+  const std::string_view would = run.dry_run ? "would be " : "";
+  return words + (left == 0 ? fmt::format(", nothing {}left", would)
+                            : fmt::format(", {} {}left ({})", left, would, counts_words(run.after)));
 }
 
-std::string next_step(const Diagnosis& run) {
-  if (!run.error_code.empty()) return "";
-  bool fixable = false, unsafe = false;
-  const Finding* open = nullptr;
-  for (const Finding& finding : run.findings) {
-    if (!finding.open()) continue;
-    if (!open) open = &finding;
-    if (const ReportedFix* fix = leading_fix(finding)) {
-      fixable = fixable || fix->applicability == "safe";
-      unsafe = unsafe || fix->applicability == "unsafe";
-    }
+std::string ending_words(const Diagnosis& run) {
+  const Ending ending = ending_of(run);
+  if (ending == Ending::none) return "";
+  const std::string& target = run.targets.front().name;
+  const std::string_view takes = run.dry_run ? "would then take" : "should now take";
+  const auto silent = run.after.find("silent");
+  switch (ending) {
+    case Ending::accepted:
+      return fmt::format(
+          "{} {} the whole graph{}", target, takes,
+          silent != run.after.end() && silent->second > 0 ? ", with the wrong results that are left" : "");
+    case Ending::uncompared:
+      return fmt::format("{} {} every operator; that the numbers are the same as before is not shown", target,
+                         takes);
+    case Ending::unequal:
+      return fmt::format("{} {} every operator, but the model computes other numbers than before", target,
+                         takes);
+    case Ending::unsettled:
+      return fmt::format("{} is not known to take it: what is left above stands against it", target);
+    case Ending::refused:
+    case Ending::none:
+      break;
   }
-  if (run.command == "check" && fixable) return fmt::format("modeldoctor fix {}", model_path(run));
-  if (run.command == "fix" && unsafe)
-    return "--unsafe-fixes applies the fixes marked unsafe (their reasons are above)";
-  if (!run.model && open && !run.log.empty())
-    return fmt::format("modeldoctor fix MODEL --log {}", run.log.front().path);
-  if (open) return fmt::format("modeldoctor explain {}", open->rule);
-  return "";
+  return fmt::format("{} would still refuse it", target);
+}
+
+std::string whole_words(const Diagnosis& run) {
+  if (!run.verification)
+    return run.not_compared.empty() ? "" : "not compared as a whole: " + run.not_compared;
+  const ReportedVerification& v = *run.verification;
+  std::string words = fmt::format("{} on {} sample{}",
+                                  v.equal           ? "equal"
+                                  : v.numbers_equal ? "the numbers are equal"
+                                                    : "NOT equal",
+                                  v.samples, v.samples == 1 ? "" : "s");
+  if (!v.ordinary && !v.extreme)
+    return words + fmt::format(" (largest difference {:.2g}, {:.2g} of the largest output; {})", v.max_abs,
+                               v.max_rel, v.runtime);
+  std::vector<std::string> parts;
+  if (v.ordinary && v.ordinary->samples > 0)
+    parts.push_back(
+        v.ordinary->max_abs == 0
+            ? fmt::format("no difference on {} ordinary", v.ordinary->samples)
+            : fmt::format("largest difference {:.2g} ({:.2g} of the largest output) on {} ordinary",
+                          v.ordinary->max_abs, v.ordinary->max_rel, v.ordinary->samples));
+  if (v.extreme && v.extreme->samples > 0)
+    parts.push_back(v.extreme->max_rel == 0
+                        ? fmt::format("none on {} with extreme values", v.extreme->samples)
+                        : fmt::format("{:.2g} of the largest output on {} with extreme values",
+                                      v.extreme->max_rel, v.extreme->samples));
+  return words + fmt::format(": {} ({})", fmt::join(parts, ", "), v.runtime);
 }
 
 std::vector<std::string> lines_of(std::string_view text) {

@@ -24,8 +24,14 @@ std::string place(const ReportedLocation& at);
 std::string where(const Diagnosis& run, const Finding& finding);
 /// "err.txt:12", of the first record that belongs to the finding; "" when none does.
 std::string log_place(const Diagnosis& run, const Finding& finding);
-/// "[*]" when a fix that may be applied is known, "[fixed]", or "".
-std::string mark(const Finding& finding);
+/// "[*]" when a fix that would be applied is known, "[fixed]" ("[would be fixed]" in a dry run), or "".
+std::string mark(const Diagnosis& run, const Finding& finding);
+/// "fixed", in a dry run "would be fixed".
+std::string_view fixed_word(const Diagnosis& run);
+/// True while the fault is in the file: not mended, or mended in a dry run only.
+bool remains_in_file(const Diagnosis& run, const Finding& finding);
+/// What became of a fix, for its line: "fixed by", "would be fixed by", "can be fixed by", "not applied:".
+std::string_view fix_verb(const Diagnosis& run, const ReportedFix& fix);
 /// The fix that was applied, else the best one that is offered; null when there is none.
 const ReportedFix* leading_fix(const Finding& finding);
 /// "exact, checked on every position", "equal on 24 samples, largest difference 3e-7".
@@ -38,8 +44,12 @@ std::string target_words(const ReportedTarget& target);
 std::string summary_words(const Diagnosis& run);
 /// "2 accepted by baseline.json (1 wrong result, 1 note)"; "" when nothing is.
 std::string accepted_words(const Diagnosis& run);
-/// What to do next, one line; "" when there is nothing to do.
-std::string next_step(const Diagnosis& run);
+/// What the end of the run allows to be said about the target ("litert-gpu should now take the whole graph"
+/// and its weaker forms); "" when nothing was rewritten or nothing is known.
+std::string ending_words(const Diagnosis& run);
+/// "equal on 8 samples: 3 ordinary ones at most 2.4e-07 apart ..."; "not compared as a whole: WHY"; "" when
+/// nothing was rewritten.
+std::string whole_words(const Diagnosis& run);
 /// Paragraphs of prose on one line each, code blocks kept; for indented output.
 std::vector<std::string> lines_of(std::string_view text);
 /// "will not compile" and so on, counted: "2 will not compile, 1 wrong result"; "none" when all are zero.

@@ -13,6 +13,21 @@ nlohmann::json number(double v) {
   return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
 }
 
+/// Ordinary inputs first: on huge ones only the relative difference says something.
+std::string difference_words(const OutputComparison& o) {
+  std::string words;
+  if (o.ordinary.samples > 0)
+    words = fmt::format("largest difference {:.3g} absolute, {:.3g} relative", o.ordinary.max_abs,
+                        o.ordinary.max_rel);
+  if (o.extreme.samples > 0)
+    words += fmt::format("{}{:.3g} relative on extreme inputs", words.empty() ? "" : ", ", o.extreme.max_rel);
+  return words;
+}
+
+nlohmann::json worst_json(const WorstDifference& d) {
+  return {{"samples", d.samples}, {"max_abs", number(d.max_abs)}, {"max_rel", number(d.max_rel)}};
+}
+
 }  // namespace
 
 ModelComparison verify_models(const Model& a, const Model& b, const CompareOptions& options) {
@@ -33,9 +48,8 @@ std::string comparison_text(const ModelComparison& c) {
   text += fmt::format("{}: {} sample{} ({})\n", c.equal ? "equal" : "DIFFERENT", c.samples,
                       c.samples == 1 ? "" : "s", c.input_source);
   for (const OutputComparison& o : c.outputs) {
-    text += fmt::format("  {} {} \"{}\" {}: largest difference {:.3g} absolute, {:.3g} relative, {:.3g} ulp",
-                        o.equal ? "ok  " : "DIFF", name(o.dtype), o.name, shape_text(o.shape), o.max_abs,
-                        o.max_rel, o.max_ulp);
+    text += fmt::format("  {} {} \"{}\" {}: {}; {:.3g} ulp", o.equal ? "ok  " : "DIFF", name(o.dtype), o.name,
+                        shape_text(o.shape), difference_words(o), o.max_ulp);
     if (o.nonfinite) text += fmt::format("; {} elements finite in one model only", o.nonfinite);
     text += '\n';
     if (!o.where.empty()) text += fmt::format("       at {}\n", o.where);
@@ -60,6 +74,8 @@ std::string comparison_json(const ModelComparison& c) {
                        {"max_abs", number(o.max_abs)},
                        {"max_rel", number(o.max_rel)},
                        {"max_ulp", number(o.max_ulp)},
+                       {"ordinary", worst_json(o.ordinary)},
+                       {"extreme", worst_json(o.extreme)},
                        {"nonfinite", o.nonfinite},
                        {"where", o.where},
                        {"equal", o.equal}});
@@ -73,6 +89,8 @@ std::string comparison_json(const ModelComparison& c) {
       {"max_abs", number(c.max_abs)},
       {"max_rel", number(c.max_rel)},
       {"max_ulp", number(c.max_ulp)},
+      {"ordinary", worst_json(c.ordinary)},
+      {"extreme", worst_json(c.extreme)},
       {"argmax_agreement", c.argmax_agreement ? number(*c.argmax_agreement) : nlohmann::json()},
       {"fp16_error", c.fp16_error ? number(*c.fp16_error) : nlohmann::json()},
       {"first_layer", c.first_layer.empty() ? nlohmann::json() : nlohmann::json(c.first_layer)},
