@@ -8,7 +8,7 @@
 
 #include "app/options.h"
 #include "lib/baseline/baseline.h"
-#include "lib/rule/rule.h"
+#include "lib/rule/page/rule.h"
 
 namespace md::app {
 

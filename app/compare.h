@@ -4,8 +4,8 @@
 
 #include "lib/base/result.h"
 #include "lib/diagnose/diagnosis.h"
-#include "lib/eval/headroom.h"
-#include "lib/format/document.h"
+#include "lib/fp16/headroom.h"
+#include "lib/graph/document.h"
 
 namespace md::app {
 

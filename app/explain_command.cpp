@@ -9,9 +9,9 @@
 #include "lib/baseline/baseline.h"
 #include "lib/diagnose/evidence.h"
 #include "lib/report/report.h"
-#include "lib/rule/examples.h"
-#include "lib/rule/page.h"
-#include "lib/rule/page_data.h"
+#include "lib/rule/page/examples.h"
+#include "lib/rule/page/page.h"
+#include "lib/rule/page/page_data.h"
 
 namespace md::app {
 namespace {

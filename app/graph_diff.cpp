@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/base/sha256.h"
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 
 namespace md::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "lib/base/mapped_file.h"
 #include "lib/graph/graph.h"
 #include "lib/log/log.h"
-#include "lib/rule/rule.h"
+#include "lib/rule/page/rule.h"
 
 namespace md::app {
 

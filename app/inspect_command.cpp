@@ -10,8 +10,8 @@
 #include "app/graph_diff.h"
 #include "app/inputs.h"
 #include "app/terminal.h"
-#include "lib/format/document.h"
-#include "lib/graph/text.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 
 namespace md::app {
 namespace {

@@ -10,7 +10,7 @@
 #include "app/terminal.h"
 #include "lib/base/nearest.h"
 #include "lib/diagnose/output.h"
-#include "lib/eval/fp16_report.h"
+#include "lib/fp16/fp16_report.h"
 #include "lib/verify/runner.h"
 #include "lib/verify/verify.h"
 

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string root = std::string(argv[2]) + "/";
   std::ofstream out(argv[1]);
-  out << "#include \"lib/rule/embedded.h\"\n\nnamespace md {\nnamespace {\nusing namespace "
+  out << "#include \"lib/base/embedded.h\"\n\nnamespace md {\nnamespace {\nusing namespace "
          "std::string_view_literals;\n"
          "const EmbeddedFile files[] = {\n";
   for (int i = 3; i < argc; ++i) {

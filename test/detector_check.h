@@ -5,8 +5,8 @@
 
 #include "lib/edit/apply.h"
 #include "lib/eval/evaluator.h"
-#include "lib/graph/text.h"
-#include "lib/rule/rule.h"
+#include "lib/op/text.h"
+#include "lib/rule/page/rule.h"
 #include "test/catch.h"
 
 namespace detector_check {

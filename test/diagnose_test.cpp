@@ -13,7 +13,7 @@
 #include "lib/diagnose/versions.h"
 #include "lib/edit/apply.h"
 #include "lib/edit/cut.h"
-#include "lib/eval/proof.h"
+#include "lib/proof/proof.h"
 #include "test/catch.h"
 #include "test/run_program.h"
 #include "test/text_document.h"

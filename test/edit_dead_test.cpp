@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 
 using namespace md;

@@ -1,10 +1,10 @@
 // Simulated fp16: what overflows, where first, how it looks, and whether a rewrite repairs it.
 #include <cmath>
 
-#include "lib/eval/fp16_report.h"
-#include "lib/eval/headroom.h"
-#include "lib/eval/proof.h"
-#include "lib/graph/text.h"
+#include "lib/fp16/fp16_report.h"
+#include "lib/fp16/headroom.h"
+#include "lib/op/text.h"
+#include "lib/proof/proof.h"
 #include "test/catch.h"
 
 using namespace md;

@@ -1,8 +1,8 @@
 // Whole models against what the LiteRT CPU interpreter computed on the inputs stored beside them (in_NAME,
 // out_NAME).
 #include "lib/eval/difference.h"
-#include "lib/eval/fp16_report.h"
-#include "lib/format/document.h"
+#include "lib/fp16/fp16_report.h"
+#include "lib/graph/document.h"
 #include "lib/verify/verify.h"
 #include "test/catch.h"
 #include "test/paths.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/format/document.h"
+#include "lib/graph/document.h"
 #include "test/catch.h"
 #include "test/tflite_models.h"
 

@@ -3,8 +3,8 @@
 // inputs.
 #include <nlohmann/json.hpp>
 
-#include "lib/eval/fp16_report.h"
-#include "lib/format/document.h"
+#include "lib/fp16/fp16_report.h"
+#include "lib/graph/document.h"
 #include "lib/verify/verify.h"
 #include "test/catch.h"
 #include "test/golden.h"

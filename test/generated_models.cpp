@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "lib/diagnose/versions.h"
-#include "lib/format/document.h"
+#include "lib/graph/document.h"
 #include "lib/graph/encode.h"
-#include "lib/graph/ops.h"
+#include "lib/op/ops.h"
 #include "tflite_generated.h"
 
 namespace md::test {

@@ -8,7 +8,7 @@
 
 #include "lib/eval/samples.h"
 #include "lib/graph/graph.h"
-#include "lib/graph/infer.h"
+#include "lib/op/infer.h"
 
 namespace md::test {
 

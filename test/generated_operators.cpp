@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lib/eval/kernel.h"
-#include "lib/graph/ops.h"
+#include "lib/op/ops.h"
 #include "test/generated_models.h"
 
 namespace md::test {

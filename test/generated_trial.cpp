@@ -4,9 +4,9 @@
 
 #include "lib/diagnose/diagnose.h"
 #include "lib/edit/changes.h"
-#include "lib/eval/fp16_report.h"
-#include "lib/format/document.h"
-#include "lib/graph/text.h"
+#include "lib/fp16/fp16_report.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 #include "lib/report/report.h"
 #include "lib/verify/verify.h"
 #include "test/generated_models.h"

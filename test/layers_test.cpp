@@ -15,21 +15,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folder -> what it may include; a name with a slash is one header.
+/// Folder -> what it may include; a name with a slash is one folder or header. A folder of a format or a
+/// runtime is named with its parent: "format/tflite". Those under "until rows" are what is left to take out:
+/// the engine still reaches into formats by name.
 const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"base", {}},
     {"graph", {"base"}},
-    {"edit", {"base", "graph"}},
+    {"op", {"base", "graph", /* until rows: */ "format/tflite"}},
+    {"edit", {"base", "graph", "op", /* until rows: */ "format/torch"}},
     {"log", {"base", "graph"}},
-    {"eval", {"base", "graph", "edit"}},
-    {"target", {"base", "graph", "log", "rule/embedded.h"}},
-    {"format", {"base", "graph", "edit"}},
-    {"rule", {"base", "graph", "edit", "eval", "log", "target"}},
-    {"verify", {"base", "graph", "eval", "format/document.h"}},
-    {"diagnose", {"base", "graph", "edit", "eval", "log", "target", "rule", "format/document.h"}},
+    {"eval", {"base", "graph", "op", "edit", /* until rows: */ "format/torch"}},
+    {"fp16", {"base", "graph", "op", "edit", "eval"}},
+    {"proof", {"base", "graph", "op", "edit", "eval", "fp16", /* until rows: */ "format/torch"}},
+    {"target", {"base", "graph", "op", "log", /* until rows: */ "runtime/litert"}},
+    {"rule",
+     {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rewrite",
+      /* until rows: */ "format/tflite", "format/torch"}},
+    {"rewrite",
+     {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rule", "format/tflite",
+      "format/torch"}},
+    {"verify", {"base", "graph", "op", "eval", "fp16", "proof"}},
+    {"diagnose", {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rule"}},
     {"report", {"base", "diagnose/diagnosis.h", "diagnose/ending.h"}},
     {"baseline", {"base", "diagnose/diagnosis.h", "diagnose/fingerprint.h", "report/report.h"}},
+    {"format/tflite", {"base", "graph", "op", "edit", "eval", /* until rows: */ "runtime/litert"}},
+    {"format/torch", {"base", "graph", "op", "edit", "eval"}},
+    {"format/pte", {"base", "graph", "op", "edit", "eval", /* until rows: */ "runtime/executorch"}},
+    {"runtime/litert", {"base", "graph", "op", "log", "target", "format/tflite"}},
+    {"runtime/executorch", {"base", "graph", "op", "log", "target", "format/torch", "format/pte"}},
 };
+
+/// "graph" of lib/graph/x.h; "format/tflite" of lib/format/tflite/x.h.
+std::string room_of(const std::string& below_lib) {
+  const std::size_t first = below_lib.find('/');
+  const std::string top = below_lib.substr(0, first);
+  if (top != "format" && top != "runtime") return top;
+  return below_lib.substr(0, below_lib.find('/', first + 1));
+}
 
 /// "lib/graph/graph.h" for every include of ours.
 std::vector<std::string> includes_of(const fs::path& file) {
@@ -51,7 +73,8 @@ TEST_CASE("every folder includes only what lies below it", "[layers]") {
   std::size_t files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/lib")) {
     if (!is_source(entry.path())) continue;
-    const std::string folder = fs::relative(entry.path(), test::source_dir() + "/lib").begin()->string();
+    const std::string folder = room_of(fs::relative(entry.path(), test::source_dir() + "/lib").string());
+    INFO(entry.path().string());
     REQUIRE(kMayInclude.contains(folder));
     const std::set<std::string>& allowed = kMayInclude.at(folder);
     ++files;
@@ -59,7 +82,7 @@ TEST_CASE("every folder includes only what lies below it", "[layers]") {
       INFO(entry.path().string() << " includes " << header);
       CHECK_FALSE(header.starts_with("app/"));
       if (!header.starts_with("lib/")) continue;
-      const std::string below = header.substr(4), other = below.substr(0, below.find('/'));
+      const std::string below = header.substr(4), other = room_of(below);
       CHECK((other == folder || allowed.contains(other) || allowed.contains(below)));
     }
   }

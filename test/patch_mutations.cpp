@@ -4,9 +4,9 @@
 #include <cmath>
 #include <iterator>
 
-#include "lib/edit/aten_builder.h"
+#include "lib/format/torch/builder.h"
 #include "lib/graph/encode.h"
-#include "lib/graph/ops.h"
+#include "lib/op/ops.h"
 
 namespace md::test {
 namespace {

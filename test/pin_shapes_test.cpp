@@ -1,7 +1,7 @@
 // --shape: one size for inputs that may change theirs.
 #include "lib/eval/pin_shapes.h"
 
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 
 using namespace md;

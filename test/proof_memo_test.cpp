@@ -1,7 +1,7 @@
 // A proof is kept for sites that are the same but for names, and for no others.
-#include "lib/eval/proof_memo.h"
+#include "lib/proof/proof_memo.h"
 #include "lib/edit/apply.h"
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 
 using namespace md;

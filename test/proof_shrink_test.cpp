@@ -1,7 +1,7 @@
 // Counterexamples on the smallest shapes, and large sites that are proved on a smaller shape.
 #include "lib/edit/apply.h"
-#include "lib/eval/proof.h"
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
+#include "lib/proof/proof.h"
 #include "test/catch.h"
 
 using namespace md;

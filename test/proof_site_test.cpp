@@ -1,9 +1,9 @@
 // Proofs: what each method shows, what is refuted and with which counterexample.
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
-#include "lib/eval/proof.h"
-#include "lib/eval/site.h"
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
+#include "lib/proof/proof.h"
+#include "lib/proof/site.h"
 #include "test/catch.h"
 
 using namespace md;

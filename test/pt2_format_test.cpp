@@ -5,10 +5,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "lib/format/document.h"
-#include "lib/format/pt2_json.h"
-#include "lib/format/pt2_splice.h"
-#include "lib/format/pt2_zip.h"
+#include "lib/format/torch/json.h"
+#include "lib/format/torch/splice.h"
+#include "lib/format/torch/zip.h"
+#include "lib/graph/document.h"
 #include "test/catch.h"
 #include "test/paths.h"
 

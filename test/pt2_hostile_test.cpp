@@ -4,9 +4,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "lib/format/document.h"
-#include "lib/format/pt2_json.h"
-#include "lib/graph/text.h"
+#include "lib/format/torch/json.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 #include "test/paths.h"
 #include "test/sanitizer.h"

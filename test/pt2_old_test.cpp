@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/diagnose/diagnose.h"
-#include "lib/format/document.h"
-#include "lib/format/pt2_zip.h"
+#include "lib/format/torch/zip.h"
+#include "lib/graph/document.h"
 #include "lib/graph/encode.h"
 #include "test/catch.h"
 #include "test/golden.h"

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "lib/diagnose/diagnose.h"
-#include "lib/format/document.h"
-#include "lib/rule/examples.h"
-#include "lib/rule/rule.h"
+#include "lib/graph/document.h"
+#include "lib/rule/page/examples.h"
+#include "lib/rule/page/rule.h"
 #include "test/catch.h"
 #include "test/paths.h"
 
@@ -63,7 +63,6 @@ DiagnoseOutcome run(const std::filesystem::path& folder, bool with_model, bool w
   }
   request.rules = &book();
   request.options.apply = apply;
-  request.options.unsafe_fixes = std::filesystem::exists(folder / "unsafe");
   auto outcome = diagnose(request);
   REQUIRE(outcome);
   return std::move(*outcome);

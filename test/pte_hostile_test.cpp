@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "lib/format/document.h"
-#include "lib/graph/text.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 #include "test/paths.h"
 #include "test/pte_models.h"

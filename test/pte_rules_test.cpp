@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "lib/diagnose/diagnose.h"
-#include "lib/format/document.h"
+#include "lib/graph/document.h"
 #include "test/catch.h"
 #include "test/golden.h"
 #include "test/paths.h"

@@ -1,6 +1,6 @@
 // Captured cases: fixtures/ID-name/{before.*, compile.log} in, expected.json and after.txt out.
-// MODELDOCTOR_BLESS=1 writes them (scripts/bless.sh). A file `target` holds the --target values, one a line; where a file
-// `unsafe` is, unsafe fixes are applied, and `symptom` holds those of --symptom.
+// MODELDOCTOR_BLESS=1 writes them (scripts/bless.sh). A file `target` holds the --target values, one a line;
+// where a file `unsafe` is, unsafe fixes are applied, and `symptom` holds those of --symptom.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "lib/diagnose/diagnose.h"
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 #include "lib/report/report.h"
 #include "test/catch.h"
 #include "test/golden.h"

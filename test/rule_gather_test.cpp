@@ -1,5 +1,5 @@
 // LRT001 on lists that converters write, for runtimes with and without GATHER.
-#include "lib/rule/select_rows.h"
+#include "lib/rewrite/select_rows.h"
 #include "test/detector_check.h"
 
 namespace md {

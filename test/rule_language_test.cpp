@@ -2,12 +2,12 @@
 #include <random>
 
 #include "lib/edit/apply.h"
-#include "lib/graph/text.h"
-#include "lib/rule/index_pattern.h"
-#include "lib/rule/markdown.h"
-#include "lib/rule/page.h"
-#include "lib/rule/rewrite.h"
-#include "lib/rule/rule.h"
+#include "lib/op/text.h"
+#include "lib/rewrite/index_pattern.h"
+#include "lib/rule/language/rewrite.h"
+#include "lib/rule/page/markdown.h"
+#include "lib/rule/page/page.h"
+#include "lib/rule/page/rule.h"
 #include "test/catch.h"
 
 using namespace md;

@@ -1,9 +1,9 @@
 // Laws that hold for every rule that mends something, tried on the firing examples of its page.
 
 #include "lib/edit/apply.h"
-#include "lib/eval/proof.h"
-#include "lib/graph/text.h"
-#include "lib/rule/rule.h"
+#include "lib/op/text.h"
+#include "lib/proof/proof.h"
+#include "lib/rule/page/rule.h"
 #include "test/catch.h"
 #include "test/patch_mutations.h"
 

@@ -1,7 +1,7 @@
 // LRT002, LRT003 and LRT004: resampling by constant weights, by a grid, and look-ups by runtime indices.
 #include <cmath>
 
-#include "lib/rule/linear_site.h"
+#include "lib/rewrite/linear_site.h"
 #include "test/detector_check.h"
 
 namespace md {

@@ -2,7 +2,7 @@
 // the silent rules hold, each pair with what the real runtime did.
 #include <fmt/format.h>
 
-#include "lib/rule/output_hazard.h"
+#include "lib/rewrite/output_hazard.h"
 #include "test/detector_check.h"
 
 namespace md {

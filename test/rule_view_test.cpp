@@ -2,7 +2,7 @@
 #include <numeric>
 #include <random>
 
-#include "lib/rule/strided_view.h"
+#include "lib/graph/strided_view.h"
 #include "test/catch.h"
 
 using namespace md;

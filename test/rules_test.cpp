@@ -1,8 +1,8 @@
 // Every rule that the program carries, against its own page.
-#include "lib/rule/rule.h"
+#include "lib/rule/page/rule.h"
 
-#include "lib/rule/builtins.h"
-#include "lib/rule/examples.h"
+#include "lib/rule/language/builtins.h"
+#include "lib/rule/page/examples.h"
 #include "test/catch.h"
 #include "test/golden.h"
 #include "test/paths.h"

@@ -1,4 +1,4 @@
-"""Holds lib/format/tflite.fbs, table by table and enum by enum, against the schema in the ai-edge-litert wheel."""
+"""Holds lib/format/tflite/tflite.fbs, table by table and enum by enum, against the schema in the ai-edge-litert wheel."""
 import os
 import re
 import sys
@@ -107,7 +107,7 @@ def check_field(ours, theirs, enums, unions):
 
 
 def main():
-    ours_path = os.path.join(judge_environment.SOURCE, "lib/format/tflite.fbs")
+    ours_path = os.path.join(judge_environment.SOURCE, "lib/format/tflite/tflite.fbs")
     spec = importlib.util.find_spec("ai_edge_litert")
     wheel_path = os.path.join(spec.submodule_search_locations[0], "schema_py_generated.py")
     enums, unions, tables = read_ours(open(ours_path).read())

@@ -1,4 +1,4 @@
-#include "lib/format/document.h"
+#include "lib/graph/document.h"
 #include "lib/target/partition.h"
 #include "lib/target/target.h"
 #include "test/catch.h"

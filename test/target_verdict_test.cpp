@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "lib/format/document.h"
+#include "lib/graph/document.h"
 #include "lib/target/target.h"
 #include "test/catch.h"
 #include "test/paths.h"

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "lib/format/document.h"
-#include "lib/graph/text.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 
 namespace md::test {
 

@@ -1,11 +1,11 @@
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 
 #include <random>
 
 #include "lib/graph/encode.h"
-#include "lib/graph/infer.h"
-#include "lib/graph/lexer.h"
-#include "lib/graph/ops.h"
+#include "lib/op/infer.h"
+#include "lib/op/lexer.h"
+#include "lib/op/ops.h"
 #include "test/catch.h"
 
 using namespace md;

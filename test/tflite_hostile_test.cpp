@@ -2,8 +2,8 @@
 #include <cstring>
 #include <random>
 
-#include "lib/format/tflite_writer.h"
-#include "lib/graph/text.h"
+#include "lib/format/tflite/writer.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 #include "test/paths.h"
 #include "test/tflite_models.h"

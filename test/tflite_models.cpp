@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "lib/edit/changes.h"
-#include "lib/format/tflite_writer.h"
+#include "lib/format/tflite/writer.h"
 #include "test/catch.h"
 #include "tflite_generated.h"
 

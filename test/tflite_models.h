@@ -5,8 +5,8 @@
 #include <string>
 
 #include "lib/base/mapped_file.h"
-#include "lib/format/document.h"
-#include "lib/format/tflite_reader.h"
+#include "lib/format/tflite/reader.h"
+#include "lib/graph/document.h"
 
 namespace md::test {
 

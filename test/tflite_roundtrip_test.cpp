@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "lib/edit/changes.h"
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 #include "test/paths.h"
 #include "test/tflite_models.h"

@@ -4,7 +4,7 @@
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
 #include "lib/edit/changes.h"
-#include "lib/format/tflite_writer.h"
+#include "lib/format/tflite/writer.h"
 #include "lib/graph/encode.h"
 #include "test/catch.h"
 #include "test/tflite_models.h"

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "lib/edit/changes.h"
-#include "lib/format/document.h"
-#include "lib/format/pt2_render.h"
-#include "lib/graph/text.h"
+#include "lib/format/torch/render.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 #include "lib/verify/runner.h"
 #include "lib/verify/verify.h"
 #include "test/catch.h"

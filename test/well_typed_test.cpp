@@ -3,7 +3,7 @@
 
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
-#include "lib/graph/text.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 
 using namespace md;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "lib/format/pt2_zip.h"
+#include "lib/format/torch/zip.h"
 
 namespace md::test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/rule/page.h"
+#include "lib/rule/page/page.h"
 
 namespace md {
 namespace {

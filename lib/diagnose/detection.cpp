@@ -7,7 +7,7 @@
 
 #include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/targets.h"
-#include "lib/rule/operator_index.h"
+#include "lib/rule/page/operator_index.h"
 
 namespace md {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "lib/base/result.h"
 #include "lib/diagnose/diagnosis.h"
-#include "lib/eval/headroom.h"
-#include "lib/format/document.h"
+#include "lib/fp16/headroom.h"
+#include "lib/graph/document.h"
 #include "lib/log/log.h"
-#include "lib/rule/rule.h"
+#include "lib/rule/page/rule.h"
 
 namespace md {
 

@@ -9,7 +9,7 @@
 
 #include "lib/log/log.h"
 #include "lib/log/signature_set.h"
-#include "lib/rule/rule.h"
+#include "lib/rule/page/rule.h"
 #include "lib/target/target.h"
 
 namespace md {

@@ -12,7 +12,7 @@
 #include "lib/diagnose/versions.h"
 #include "lib/edit/apply.h"
 #include "lib/edit/well_typed.h"
-#include "lib/eval/proof.h"
+#include "lib/proof/proof.h"
 
 namespace md {
 namespace {

@@ -6,7 +6,7 @@
 #include "lib/diagnose/detection.h"
 #include "lib/diagnose/diagnosis.h"
 #include "lib/diagnose/surroundings.h"
-#include "lib/eval/proof_memo.h"
+#include "lib/proof/proof_memo.h"
 
 namespace md {
 

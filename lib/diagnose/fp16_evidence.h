@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "lib/eval/fp16_report.h"
-#include "lib/rule/rule.h"
+#include "lib/fp16/fp16_report.h"
+#include "lib/rule/page/rule.h"
 
 namespace md {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "lib/eval/headroom.h"
+#include "lib/fp16/headroom.h"
 
 namespace md {
 
@@ -12,8 +12,8 @@ namespace md {
 int count_hybrid_operators(const Model& model);
 
 /// One sentence with the estimated distance between both ways, on what is known of the inputs; "" when there
-/// is none worth saying (below the 1e-3 that a device may be off anyway), when it would take too long, or when
-/// the model cannot be evaluated.
+/// is none worth saying (below the 1e-3 that a device may be off anyway), when it would take too long, or
+/// when the model cannot be evaluated.
 std::string hybrid_gap_note(const Model& model, const HeadroomOptions& values);
 
 }  // namespace md

@@ -8,7 +8,7 @@
 
 #include "lib/base/result.h"
 #include "lib/diagnose/diagnosis.h"
-#include "lib/format/document.h"
+#include "lib/graph/document.h"
 
 namespace md {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "lib/graph/aten_schema.h"
-#include "lib/graph/aten_types.h"
-#include "lib/graph/infer.h"
-#include "lib/graph/ops.h"
+#include "lib/format/torch/schema.h"
+#include "lib/format/torch/types.h"
+#include "lib/op/infer.h"
+#include "lib/op/ops.h"
 
 namespace md {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "lib/eval/aten_alias.h"
 #include "lib/eval/node_place.h"
 #include "lib/eval/run_node.h"
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/alias.h"
+#include "lib/format/torch/view.h"
 
 namespace md {
 namespace {

@@ -2,9 +2,9 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "lib/eval/aten_call.h"
 #include "lib/eval/kernel.h"
 #include "lib/eval/node_place.h"
+#include "lib/format/torch/call.h"
 
 namespace md {
 namespace {

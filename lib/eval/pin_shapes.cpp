@@ -7,7 +7,7 @@
 
 #include "lib/base/nearest.h"
 #include "lib/eval/fold.h"
-#include "lib/graph/infer.h"
+#include "lib/op/infer.h"
 
 namespace md {
 namespace {

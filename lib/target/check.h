@@ -1,6 +1,6 @@
 // One check of a constraint table: what a delegate looks at on a node, and what it says when it does not like
-// it. The tables (rules/targets/*.json) list for each operator its checks in the runtime's own order; here
-// are the few primitives that they are made of.
+// it. The tables (lib/runtime/NAME/*.constraints.json) list for each operator its checks in the runtime's own
+// order; here are the few primitives that they are made of.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "lib/base/version.h"
 #include "lib/graph/graph.h"
-#include "lib/target/bhwc.h"
+#include "lib/runtime/litert/bhwc.h"
 
 namespace md {
 

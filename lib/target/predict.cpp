@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/target/dynamic.h"
+#include "lib/runtime/litert/dynamic.h"
 #include "lib/target/partition.h"
 #include "lib/target/table_target.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/rule/embedded.h"
+#include "lib/base/embedded.h"
 
 namespace md {
 namespace {
@@ -163,8 +163,7 @@ const std::vector<Table>& embedded_tables() {
   static const std::vector<Table> tables = [] {
     std::vector<Table> all;
     for (const EmbeddedFile& file : embedded_files()) {
-      if (file.path.substr(0, 14) != "rules/targets/" || file.path.substr(file.path.size() - 5) != ".json")
-        continue;
+      if (!file.path.starts_with("lib/runtime/") || !file.path.ends_with(".constraints.json")) continue;
       auto table = parse_table(file.path, file.text);
       assert(table.has_value());
       if (table) all.push_back(std::move(*table));

@@ -1,5 +1,5 @@
-// A target's constraint table: rules/targets/*.json, read once. The format is described in
-// rules/targets/README.md.
+// A target's constraint table: lib/runtime/NAME/*.constraints.json, read once. The format is described in
+// lib/target/README.md.
 #pragma once
 #include <map>
 #include <string>

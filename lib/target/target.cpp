@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "lib/rule/embedded.h"
+#include "lib/base/embedded.h"
 #include "lib/target/readable.h"
 #include "lib/target/table_target.h"
 

@@ -1,5 +1,5 @@
-// A target is a runtime and version with its constraint table (rules/targets/*.json). Run over a model it
-// gives the same records that the runtime's own log would hold.
+// A target is a runtime and version with its constraint table (lib/runtime/NAME/*.constraints.json). Run over
+// a model it gives the same records that the runtime's own log would hold.
 #pragma once
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/eval/quantized.h"
+#include "lib/eval/primitives/quantized.h"
 #include "lib/verify/verify.h"
 
 namespace md {

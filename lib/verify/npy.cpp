@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "lib/base/mapped_file.h"
-#include "lib/eval/strided.h"
+#include "lib/eval/primitives/strided.h"
 #include "lib/graph/encode.h"
 
 namespace md {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "lib/eval/headroom.h"
+#include "lib/fp16/headroom.h"
 #include "lib/verify/child_process.h"
 #include "lib/verify/npy.h"
 

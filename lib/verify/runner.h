@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/eval/compare_models.h"
 #include "lib/eval/tensor.h"
+#include "lib/proof/compare_models.h"
 
 namespace md {
 

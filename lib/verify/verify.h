@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/eval/compare_models.h"
-#include "lib/format/document.h"
+#include "lib/graph/document.h"
+#include "lib/proof/compare_models.h"
 #include "lib/verify/npy.h"
 
 namespace md {

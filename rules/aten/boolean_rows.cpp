@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/builder.h"
+#include "lib/format/torch/view.h"
 #include "rules/aten/check_chain.h"
 
 namespace md {

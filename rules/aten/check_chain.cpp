@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "lib/edit/builder.h"
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/view.h"
 
 namespace md {
 namespace {

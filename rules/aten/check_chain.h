@@ -2,7 +2,7 @@
 #pragma once
 #include <set>
 
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

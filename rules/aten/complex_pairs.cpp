@@ -10,8 +10,8 @@
 #include <optional>
 #include <set>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/builder.h"
+#include "lib/format/torch/view.h"
 #include "rules/aten/complex_sites.h"
 #include "rules/aten/fourier.h"
 

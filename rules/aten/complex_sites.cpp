@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/view.h"
 #include "rules/aten/fourier.h"
 
 namespace md {

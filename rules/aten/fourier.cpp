@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "lib/eval/fold.h"
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/view.h"
 #include "lib/graph/encode.h"
 
 namespace md {

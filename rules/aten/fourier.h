@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/builder.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

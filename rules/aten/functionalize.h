@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

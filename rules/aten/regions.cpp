@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/view.h"
 
 namespace md {
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <optional>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/builder.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/builder.h"
+#include "lib/format/torch/view.h"
 #include "lib/graph/encode.h"
 #include "rules/aten/regions.h"
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <optional>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/graph/aten_view.h"
-#include "lib/graph/constants.h"
+#include "lib/format/torch/builder.h"
+#include "lib/format/torch/view.h"
+#include "lib/op/constants.h"
 
 namespace md {
 namespace {

@@ -1,6 +1,6 @@
 // Integer scatter_add as a comparison of the indices with 0..D-1 and a sum.
 #pragma once
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/builder.h"
+#include "lib/rule/page/detector.h"
 #include "rules/aten/regions.h"
 
 namespace md {

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "lib/edit/aten_builder.h"
 #include "lib/eval/fold.h"
-#include "lib/graph/aten_view.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/builder.h"
+#include "lib/format/torch/view.h"
+#include "lib/rule/page/detector.h"
 #include "rules/aten/functionalize.h"
 #include "rules/aten/shared_constants.h"
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 #include "rules/aten/merge_axes.h"
 
 namespace md {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/builder.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

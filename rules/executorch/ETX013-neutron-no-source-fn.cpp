@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "lib/edit/builder.h"
-#include "lib/graph/aten_view.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/view.h"
+#include "lib/rule/page/detector.h"
 #include "rules/aten/shared_constants.h"
 
 namespace md {

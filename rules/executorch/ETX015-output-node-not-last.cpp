@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/graph/aten_view.h"
+#include "lib/format/torch/view.h"
 #include "rules/aten/check_chain.h"
 
 namespace md {

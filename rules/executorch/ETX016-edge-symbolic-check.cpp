@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/graph/aten_view.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/builder.h"
+#include "lib/format/torch/view.h"
+#include "lib/rule/page/detector.h"
 #include "rules/aten/check_chain.h"
 
 namespace md {

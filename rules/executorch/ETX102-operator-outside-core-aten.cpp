@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "lib/graph/executorch_ops.h"
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
+#include "lib/runtime/executorch/kernel_list.h"
 
 namespace md {
 

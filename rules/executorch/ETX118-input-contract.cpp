@@ -3,7 +3,7 @@
 #include <cctype>
 #include <set>
 
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -1,5 +1,5 @@
 // Variance (LayerNorm, InstanceNorm, GroupNorm) and sums of squares (L2 normalization) past 65504.
-#include "lib/rule/norm_findings.h"
+#include "lib/rewrite/norm_findings.h"
 
 namespace md {
 

@@ -1,5 +1,5 @@
 // Advice for results that are near right first and worse with depth.
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -1,5 +1,5 @@
 // The mean of x^2 of an RMSNorm past 65504: its output, and a head behind it, is exactly zero.
-#include "lib/rule/norm_findings.h"
+#include "lib/rewrite/norm_findings.h"
 
 namespace md {
 

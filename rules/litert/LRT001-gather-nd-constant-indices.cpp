@@ -6,9 +6,9 @@
 #include <map>
 
 #include "lib/eval/fold.h"
-#include "lib/rule/constant_gather.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/unused_nodes.h"
+#include "lib/rewrite/constant_gather.h"
+#include "lib/rewrite/unused_nodes.h"
+#include "lib/rule/page/detector.h"
 #include "rules/litert/linear_fixes.h"
 
 namespace md {

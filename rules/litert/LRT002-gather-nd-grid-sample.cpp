@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "lib/eval/fold.h"
-#include "lib/rule/grid_sample.h"
-#include "lib/rule/trace_view.h"
-#include "lib/rule/unused_nodes.h"
+#include "lib/rewrite/grid_sample.h"
+#include "lib/rewrite/trace_view.h"
+#include "lib/rewrite/unused_nodes.h"
 #include "rules/litert/linear_fixes.h"
 
 namespace md {

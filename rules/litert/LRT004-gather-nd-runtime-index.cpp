@@ -5,10 +5,10 @@
 #include <set>
 
 #include "lib/eval/fold.h"
+#include "lib/format/tflite/builder.h"
 #include "lib/graph/encode.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/grid_sample.h"
-#include "lib/rule/tflite_builder.h"
+#include "lib/rewrite/grid_sample.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

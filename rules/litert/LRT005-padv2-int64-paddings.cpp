@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "lib/edit/builder.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 std::vector<DetectResult> LRT005(const DetectContext& context) {

@@ -1,13 +1,13 @@
 // Everything that hangs together through tensors of rank 5 and more is written again at rank 4:
-// lib/rule/rank_region.h.
+// lib/rewrite/rank_region.h.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/rank_region.h"
-#include "lib/rule/rank_report.h"
-#include "lib/rule/strided_view.h"
+#include "lib/graph/strided_view.h"
+#include "lib/rewrite/rank_region.h"
+#include "lib/rewrite/rank_report.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

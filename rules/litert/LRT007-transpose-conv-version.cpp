@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "lib/edit/builder.h"
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 #include "lib/target/target.h"
 
 namespace md {

@@ -1,9 +1,9 @@
 // SELECT_V2 whose branch is neither of the output's shape nor one element of rank 0 or 1: refused.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "lib/edit/builder.h"
 #include "lib/edit/dead.h"
-#include "lib/graph/infer.h"
-#include "lib/graph/ops.h"
-#include "lib/rule/constant_region.h"
-#include "lib/rule/detector.h"
+#include "lib/op/infer.h"
+#include "lib/op/ops.h"
+#include "lib/rewrite/constant_region.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "lib/edit/builder.h"
 #include "lib/eval/fold.h"
-#include "lib/graph/infer.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/rank_region.h"
-#include "lib/rule/rank_report.h"
+#include "lib/op/infer.h"
+#include "lib/rewrite/rank_region.h"
+#include "lib/rewrite/rank_report.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

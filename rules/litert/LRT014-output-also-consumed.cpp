@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/output_hazard.h"
+#include "lib/rewrite/output_hazard.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -1,8 +1,8 @@
 // Two identical operands: one of them through a same-shape RESHAPE. The better answer for a softmax over one
 // element is in the page's rewrite blocks.
 #include "lib/edit/builder.h"
-#include "lib/graph/ops.h"
-#include "lib/rule/detector.h"
+#include "lib/op/ops.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -1,8 +1,8 @@
 // Operators without a runtime operand: folded, region by region (constant_region.h).
 #include <fmt/format.h>
 
-#include "lib/rule/constant_region.h"
-#include "lib/rule/detector.h"
+#include "lib/rewrite/constant_region.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -1,5 +1,5 @@
 // Advice for a model that runs and gives wrong numbers: how to tell the silent faults apart.
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

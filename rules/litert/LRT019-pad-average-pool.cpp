@@ -2,7 +2,7 @@
 // elements.
 #include <fmt/format.h>
 
-#include "lib/rule/padded_pool.h"
+#include "lib/rewrite/padded_pool.h"
 
 namespace md {
 

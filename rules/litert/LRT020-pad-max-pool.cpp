@@ -2,8 +2,8 @@
 // negative values at the border gives its own maximum where the model says 0.
 #include <fmt/format.h>
 
-#include "lib/rule/padded_pool.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/padded_pool.h"
 
 namespace md {
 

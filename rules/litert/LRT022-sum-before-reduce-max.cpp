@@ -2,9 +2,9 @@
 // an operand of the ADD, not from the sum. Wrong wherever that operand is beyond every sum.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -1,8 +1,8 @@
 // BATCH_MATMUL of a value with itself: the accelerator's graph aborts on the second edge, unless the batch is
 // not 1, where it puts a reshape in between by itself.
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -4,10 +4,10 @@
 // or when the kernel is 1 x 1.
 #include <fmt/format.h>
 
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
 #include "lib/graph/encode.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

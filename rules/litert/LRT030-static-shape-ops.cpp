@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "lib/eval/fold.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
 #include "lib/graph/encode.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
-#include "lib/rule/unused_nodes.h"
+#include "lib/rewrite/unused_nodes.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "lib/edit/builder.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

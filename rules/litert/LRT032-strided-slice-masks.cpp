@@ -1,8 +1,8 @@
 // STRIDED_SLICE that drops or adds axes, or uses an ellipsis.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/plain_slice.h"
+#include "lib/rewrite/plain_slice.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -1,9 +1,9 @@
 // STRIDED_SLICE with a negative stride.
 #include <algorithm>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/plain_slice.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/plain_slice.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -1,9 +1,9 @@
 // BATCH_MATMUL with the constant on the left: the accelerator takes constants on the right only.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

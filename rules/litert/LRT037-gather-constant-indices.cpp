@@ -1,9 +1,9 @@
 // GATHER with constant indices: before 2.3.0 the kernel cannot be built.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/select_rows.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/select_rows.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -1,9 +1,9 @@
 // MIRROR_PAD that repeats the border (SYMMETRIC), or mirrors a value of rank 1 or 2.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/edit/builder.h"
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

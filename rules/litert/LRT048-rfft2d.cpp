@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
-#include "lib/rule/unused_nodes.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/unused_nodes.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

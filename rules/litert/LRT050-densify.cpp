@@ -3,7 +3,7 @@
 
 #include "lib/edit/builder.h"
 #include "lib/eval/fold.h"
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

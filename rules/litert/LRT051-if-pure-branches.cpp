@@ -1,9 +1,9 @@
 // IF whose branches have no effect besides their results: both are computed, SELECT_V2 takes one.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/inline_graph.h"
-#include "lib/rule/tflite_builder.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/rewrite/inline_graph.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

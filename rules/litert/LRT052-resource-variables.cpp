@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
 #include "lib/graph/encode.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

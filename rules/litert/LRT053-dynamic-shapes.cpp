@@ -1,8 +1,8 @@
 // Shapes that are not known before run time: the accelerator compiles for fixed ones.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

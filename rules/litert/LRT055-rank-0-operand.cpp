@@ -1,9 +1,9 @@
 // A computed value of rank 0 next to an operand with dimensions: the delegate reads no tensor of rank 0.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

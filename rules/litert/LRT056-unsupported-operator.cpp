@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/rule/constant_scatter.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/constant_scatter.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "lib/eval/fold.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/rank_region.h"
-#include "lib/rule/tflite_builder.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/rank_region.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -2,9 +2,9 @@
 // first one of a CUMSUM below rank 4.
 #include <fmt/format.h>
 
-#include "lib/rule/detector.h"
-#include "lib/rule/rank_region.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/rank_region.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "lib/rule/constant_scatter.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/select_rows.h"
-#include "lib/rule/tflite_queries.h"
+#include "lib/format/tflite/queries.h"
+#include "lib/rewrite/constant_scatter.h"
+#include "lib/rewrite/select_rows.h"
+#include "lib/rule/page/detector.h"
 #include "rules/litert/linear_fixes.h"
 
 namespace md {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lib/rule/unused_nodes.h"
+#include "lib/rewrite/unused_nodes.h"
 
 namespace md {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/rule/constant_gather.h"
-#include "lib/rule/detector.h"
-#include "lib/rule/linear_site.h"
+#include "lib/rewrite/constant_gather.h"
+#include "lib/rewrite/linear_site.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "lib/edit/builder.h"
-#include "lib/graph/aten_view.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/view.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

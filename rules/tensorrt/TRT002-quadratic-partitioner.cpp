@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "lib/rule/detector.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

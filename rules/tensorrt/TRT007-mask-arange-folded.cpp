@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "lib/graph/aten_view.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/view.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

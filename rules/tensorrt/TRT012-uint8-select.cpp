@@ -2,9 +2,9 @@
 #include <map>
 #include <set>
 
-#include "lib/edit/aten_builder.h"
-#include "lib/graph/aten_view.h"
-#include "lib/rule/detector.h"
+#include "lib/format/torch/builder.h"
+#include "lib/format/torch/view.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 namespace {

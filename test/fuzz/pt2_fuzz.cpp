@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "lib/format/document.h"
-#include "lib/graph/text.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 #include "test/zip_models.cpp"
 
 using namespace md;

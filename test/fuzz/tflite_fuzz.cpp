@@ -4,10 +4,10 @@
 #include <cstdlib>
 
 #include "lib/edit/changes.h"
-#include "lib/format/document.h"
-#include "lib/format/tflite_reader.h"
-#include "lib/format/tflite_writer.h"
-#include "lib/graph/text.h"
+#include "lib/format/tflite/reader.h"
+#include "lib/format/tflite/writer.h"
+#include "lib/graph/document.h"
+#include "lib/op/text.h"
 
 using namespace md;
 

@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-#include "lib/eval/headroom.h"
-#include "lib/format/document.h"
+#include "lib/fp16/headroom.h"
+#include "lib/graph/document.h"
 
 using namespace md;
 

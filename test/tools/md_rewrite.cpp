@@ -7,9 +7,9 @@
 #include <string>
 
 #include "lib/edit/changes.h"
-#include "lib/format/document.h"
-#include "lib/format/tflite_reader.h"
-#include "lib/format/tflite_writer.h"
+#include "lib/format/tflite/reader.h"
+#include "lib/format/tflite/writer.h"
+#include "lib/graph/document.h"
 
 using namespace md;
 

@@ -1,0 +1,358 @@
+// TFLite's operators. Names, fields and defaults are facts of the file format (schema.fbs); operand names are
+// those of the operators' documentation.
+//
+// One line an operator:   NAME operand operand? operand... | attributes | traits
+// A '?' marks an operand that may be absent, '...' one or more operands. Attributes: name:type=default, type
+// one of i (integer), b (bool), f (float), s (text), I, F (lists), B (bytes), or the name of an enumeration.
+// "default~usual" when the operator's meaning without the field differs from what the schema reads; "*" at
+// the end marks an attribute that any pattern ignores.
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "lib/op/ops.h"
+
+namespace md {
+namespace {
+
+constexpr std::string_view enum_lines = R"(Padding SAME VALID
+Activation NONE RELU RELU_N1_TO_1 RELU6 TANH SIGN_BIT
+LSHProjection UNKNOWN SPARSE DENSE
+WeightsFormat DEFAULT SHUFFLED4x16INT8
+LSTMKernel FULL BASIC
+Combiner SUM MEAN SQRTN
+MirrorPad REFLECT SYMMETRIC
+ReduceWindow UNSUPPORTED ADD MUL MINIMUM MAXIMUM ALL ANY
+Precision DEFAULT HIGH HIGHEST
+Direction STABLEHLO_COMPARISON_DIRECTION_EQ STABLEHLO_COMPARISON_DIRECTION_NE STABLEHLO_COMPARISON_DIRECTION_GE STABLEHLO_COMPARISON_DIRECTION_GT STABLEHLO_COMPARISON_DIRECTION_LE STABLEHLO_COMPARISON_DIRECTION_LT
+Comparison STABLEHLO_COMPARISON_TYPE_NOTYPE STABLEHLO_COMPARISON_TYPE_FLOAT STABLEHLO_COMPARISON_TYPE_FLOAT_TOTAL_ORDER STABLEHLO_COMPARISON_TYPE_SIGNED STABLEHLO_COMPARISON_TYPE_UNSIGNED
+Rng DEFAULT PHILOX THREEFRY
+TensorType FLOAT32 FLOAT16 INT32 UINT8 INT64 STRING BOOL INT16 COMPLEX64 INT8 FLOAT64 COMPLEX128 UINT64 RESOURCE VARIANT UINT32 UINT16 INT4 BFLOAT16 INT2 UINT4 FLOAT8_E4M3FN FLOAT8_E5M2
+)";
+
+/// The element type of each TensorType, by number.
+constexpr DType tensor_types[] = {
+    DType::f32, DType::f16, DType::i32,  DType::u8,   DType::i64, DType::string,   DType::boolean, DType::i16,
+    DType::c64, DType::i8,  DType::f64,  DType::c128, DType::u64, DType::resource, DType::variant, DType::u32,
+    DType::u16, DType::i4,  DType::bf16, DType::i2,   DType::u4,  DType::f8e4m3fn, DType::f8e5m2};
+
+constexpr std::string_view op_lines = R"(ABS x | | unary
+ADD a b | fused_activation_function:Activation=NONE pot_scale_int16:b=true* | binary commutative
+ADD_N x... | |
+ARG_MAX input axis | output_type:TensorType=FLOAT32* |
+ARG_MIN input axis | output_type:TensorType=FLOAT32* |
+ASSIGN_VARIABLE resource value | |
+ATAN2 y x | | binary
+AVERAGE_POOL_2D input | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 filter_width:i=0~1 filter_height:i=0~1 fused_activation_function:Activation=NONE |
+BATCH_MATMUL a b | adj_x:b=false adj_y:b=false asymmetric_quantize_inputs:b=false* |
+BATCH_TO_SPACE_ND input block_shape crops | | movement
+BIDIRECTIONAL_SEQUENCE_LSTM input... | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 merge_outputs:b=false time_major:b=true asymmetric_quantize_inputs:b=false* |
+BIDIRECTIONAL_SEQUENCE_RNN input... | time_major:b=false fused_activation_function:Activation=NONE merge_outputs:b=false asymmetric_quantize_inputs:b=false* |
+BITCAST input | |
+BITWISE_XOR a b | | binary commutative
+BROADCAST_ARGS a b | |
+BROADCAST_TO input shape | | movement
+BUCKETIZE input | boundaries:F= |
+CALL x... | subgraph:i=0 |
+CALL_ONCE x... | init_subgraph_index:i=0 |
+CAST input | in_data_type:TensorType=FLOAT32* out_data_type:TensorType=FLOAT32* |
+CEIL x | | unary
+COMPLEX_ABS x | |
+CONCATENATION x... | axis:i=0 fused_activation_function:Activation=NONE | movement
+CONCAT_EMBEDDINGS x... | num_channels:i=0 num_columns_per_channel:I= embedding_dim_per_channel:I= |
+CONV_2D input filter bias? | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE dilation_w_factor:i=1 dilation_h_factor:i=1 quantized_bias_type:TensorType=FLOAT32* |
+CONV_3D input filter bias? | padding:Padding=SAME stride_d:i=0~1 stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE dilation_d_factor:i=1 dilation_w_factor:i=1 dilation_h_factor:i=1 |
+CONV_3D_TRANSPOSE output_shape filter input bias? | padding:Padding=SAME stride_d:i=0~1 stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE dilation_d_factor:i=1 dilation_w_factor:i=1 dilation_h_factor:i=1 |
+COS x | | unary
+CUMSUM input axis | exclusive:b=false reverse:b=false |
+CUSTOM x... | |
+DELEGATE x... | |
+DENSIFY input | |
+DEPTHWISE_CONV_2D input filter bias? | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 depth_multiplier:i=0~1 fused_activation_function:Activation=NONE dilation_w_factor:i=1 dilation_h_factor:i=1 |
+DEPTH_TO_SPACE input | block_size:i=0 | movement
+DEQUANTIZE input | |
+DILATE input dilations padding_value | | movement
+DIV a b | fused_activation_function:Activation=NONE | binary
+DYNAMIC_UPDATE_SLICE operand update start_indices | | movement
+ELU x | | unary
+EMBEDDING_LOOKUP lookup value | |
+EMBEDDING_LOOKUP_SPARSE ids indices shape weights value | combiner:Combiner=SUM |
+EQUAL a b | | compare commutative
+EXP x | | unary
+EXPAND_DIMS input axis | | movement
+FAKE_QUANT x | min:f=0 max:f=0 num_bits:i=0 narrow_range:b=false |
+FILL dims value | | movement
+FLOOR x | | unary
+FLOOR_DIV a b | | binary
+FLOOR_MOD a b | | binary
+FULLY_CONNECTED input filter bias? | fused_activation_function:Activation=NONE weights_format:WeightsFormat=DEFAULT keep_num_dims:b=false asymmetric_quantize_inputs:b=false* quantized_bias_type:TensorType=FLOAT32* |
+GATHER input indices | axis:i=0 batch_dims:i=0 | movement
+GATHER_ND input indices | | movement
+GELU x | approximate:b=false | unary
+GREATER a b | | compare
+GREATER_EQUAL a b | | compare
+HARD_SWISH x | | unary
+HASHTABLE | table_id:i=0 key_dtype:TensorType=FLOAT32 value_dtype:TensorType=FLOAT32 |
+HASHTABLE_FIND resource keys default | |
+HASHTABLE_IMPORT resource keys values | |
+HASHTABLE_LOOKUP lookup key value | |
+HASHTABLE_SIZE resource | |
+IF condition x... | then_subgraph_index:i=0 else_subgraph_index:i=0 |
+IMAG x | |
+L2_NORMALIZATION x | fused_activation_function:Activation=NONE |
+L2_POOL_2D input | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 filter_width:i=0~1 filter_height:i=0~1 fused_activation_function:Activation=NONE |
+LEAKY_RELU x | alpha:f=0 | unary
+LESS a b | | compare
+LESS_EQUAL a b | | compare
+LOCAL_RESPONSE_NORMALIZATION x | radius:i=0 bias:f=0 alpha:f=0 beta:f=0 |
+LOG x | | unary
+LOGICAL_AND a b | | binary commutative
+LOGICAL_NOT x | | unary
+LOGICAL_OR a b | | binary commutative
+LOGISTIC x | | unary
+LOG_SOFTMAX x | |
+LSH_PROJECTION hash input weight? | type:LSHProjection=UNKNOWN |
+LSTM input... | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 kernel_type:LSTMKernel=FULL asymmetric_quantize_inputs:b=false* |
+MATRIX_DIAG x | |
+MATRIX_SET_DIAG x diagonal | |
+MAXIMUM a b | | binary commutative
+MAX_POOL_2D input | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 filter_width:i=0~1 filter_height:i=0~1 fused_activation_function:Activation=NONE |
+MEAN input axis | keep_dims:b=false |
+MINIMUM a b | | binary commutative
+MIRROR_PAD input paddings | mode:MirrorPad=REFLECT | movement
+MUL a b | fused_activation_function:Activation=NONE | binary commutative
+MULTINOMIAL logits samples | seed:i=0 seed2:i=0 |
+NEG x | | unary
+NON_MAX_SUPPRESSION_V4 boxes scores max_output iou_threshold score_threshold | |
+NON_MAX_SUPPRESSION_V5 boxes scores max_output iou_threshold score_threshold sigma | |
+NOT_EQUAL a b | | compare commutative
+ONE_HOT indices depth on off | axis:i=0~-1 |
+PACK x... | values_count:i=0* axis:i=0 | movement
+PAD input paddings | | movement
+PADV2 input paddings value | | movement
+PLACEHOLDER_FOR_GREATER_OP_CODES x... | |
+POW a b | | binary
+PRELU input alpha | |
+QUANTIZE input | |
+RANDOM_STANDARD_NORMAL shape | seed:i=0 seed2:i=0 |
+RANDOM_UNIFORM shape | seed:i=0 seed2:i=0 |
+RANGE start limit delta | |
+RANK input | |
+READ_VARIABLE resource | |
+REAL x | |
+REDUCE_ALL input axis | keep_dims:b=false |
+REDUCE_ANY input axis | keep_dims:b=false |
+REDUCE_MAX input axis | keep_dims:b=false |
+REDUCE_MIN input axis | keep_dims:b=false |
+REDUCE_PROD input axis | keep_dims:b=false |
+REDUCE_WINDOW input init window_shape window_strides window_dilations | reduce_function:ReduceWindow=UNSUPPORTED |
+RELU x | | unary
+RELU6 x | | unary
+RELU_0_TO_1 x | | unary
+RELU_N1_TO_1 x | | unary
+RESHAPE input shape? | new_shape:I=* | movement
+RESIZE_BILINEAR input size | align_corners:b=false half_pixel_centers:b=false |
+RESIZE_NEAREST_NEIGHBOR input size | align_corners:b=false half_pixel_centers:b=false | movement
+REVERSE_SEQUENCE input lengths | seq_dim:i=0 batch_dim:i=0 | movement
+REVERSE_V2 input axis | | movement
+RFFT2D input fft_length | |
+RIGHT_SHIFT a b | | binary
+RNN input... | fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* |
+ROUND x | | unary
+RSQRT x | | unary
+SCATTER_ND indices updates shape | |
+SEGMENT_SUM input ids | |
+SELECT condition a b | | movement
+SELECT_V2 condition a b | | movement
+SHAPE input | out_type:TensorType=FLOAT32* |
+SIGN x | | unary
+SIN x | | unary
+SKIP_GRAM x | ngram_size:i=0 max_skip_size:i=0 include_all_ngrams:b=false |
+SLICE input begin size | | movement
+SOFTMAX x | beta:f=0~1 |
+SPACE_TO_BATCH_ND input block_shape paddings | | movement
+SPACE_TO_DEPTH input | block_size:i=0 | movement
+SPARSE_TO_DENSE indices shape values default | validate_indices:b=false |
+SPLIT axis input | num_splits:i=0* | movement
+SPLIT_V input sizes axis | num_splits:i=0* | movement
+SQRT x | | unary
+SQUARE x | | unary
+SQUARED_DIFFERENCE a b | | binary commutative
+SQUEEZE input | squeeze_dims:I= | movement
+STABLEHLO_ABS x | |
+STABLEHLO_ADD a b | | commutative
+STABLEHLO_AND a b | | commutative
+STABLEHLO_BROADCAST_IN_DIM operand dimensions? | broadcast_dimensions:I= | movement
+STABLEHLO_CASE index x... | branch_subgraph_indices:I= |
+STABLEHLO_CBRT x | |
+STABLEHLO_CLAMP min operand max | |
+STABLEHLO_COMPARE a b | comparison_direction:Direction=STABLEHLO_COMPARISON_DIRECTION_EQ compare_type:Comparison=STABLEHLO_COMPARISON_TYPE_NOTYPE |
+STABLEHLO_COMPOSITE x... | name:s= decomposition_subgraph_index:i=0 composite_attributes:B= composite_attributes_format:i=0 version:i=0 |
+STABLEHLO_CONCATENATE x... | dimension:i=0 | movement
+STABLEHLO_CONVERT x | |
+STABLEHLO_CONVOLUTION input kernel | window_strides:I= padding:I= lhs_dilation:I= rhs_dilation:I= window_reversal:I= input_batch_dimension:i=0 input_feature_dimension:i=0 input_spatial_dimensions:I= kernel_input_feature_dimension:i=0 kernel_output_feature_dimension:i=0 kernel_spatial_dimensions:I= output_batch_dimension:i=0 output_feature_dimension:i=0 output_spatial_dimensions:I= feature_group_count:i=0 batch_group_count:i=0 precision_config:I= |
+STABLEHLO_COSINE x | |
+STABLEHLO_CUSTOM_CALL x... | call_target_name:s= has_side_effect:b=false backend_config:s= api_version:i=0 called_computations:I= custom_attributes:B= |
+STABLEHLO_DIVIDE a b | |
+STABLEHLO_DOT_GENERAL a b | lhs_batching_dimensions:I= rhs_batching_dimensions:I= lhs_contracting_dimensions:I= rhs_contracting_dimensions:I= precision_config:I= |
+STABLEHLO_DYNAMIC_SLICE operand... | slice_sizes:I= | movement
+STABLEHLO_DYNAMIC_UPDATE_SLICE operand... | | movement
+STABLEHLO_EXPONENTIAL x | |
+STABLEHLO_FLOOR x | |
+STABLEHLO_GATHER operand indices | offset_dims:I= collapsed_slice_dims:I= start_index_map:I= index_vector_dim:i=0 slice_sizes:I= indices_are_sorted:b=false | movement
+STABLEHLO_IOTA | iota_dimension:i=0 |
+STABLEHLO_LOG x | |
+STABLEHLO_LOGISTIC x | |
+STABLEHLO_MAXIMUM a b | | commutative
+STABLEHLO_MINIMUM a b | | commutative
+STABLEHLO_MULTIPLY a b | | commutative
+STABLEHLO_NEGATE x | |
+STABLEHLO_OR a b | | commutative
+STABLEHLO_PAD operand value | edge_padding_low:I= edge_padding_high:I= interior_padding:I= | movement
+STABLEHLO_POWER a b | |
+STABLEHLO_REDUCE x... | dimensions:I= body_subgraph_index:i=0 |
+STABLEHLO_REDUCE_WINDOW x... | window_dimensions:I= window_strides:I= base_dilations:I= window_dilations:I= padding:I= body_subgraph_index:i=0 |
+STABLEHLO_REMAINDER a b | |
+STABLEHLO_RESHAPE x | | movement
+STABLEHLO_RNG_BIT_GENERATOR state | algorithm:Rng=DEFAULT |
+STABLEHLO_RSQRT x | |
+STABLEHLO_SCATTER operand indices updates | indices_are_sorted:b=false update_window_dims:I= inserted_window_dims:I= scatter_dims_to_operand_dims:I= index_vector_dim:i=0 unique_indices:b=false update_computation_subgraph_index:i=0 |
+STABLEHLO_SELECT condition a b | | movement
+STABLEHLO_SHIFT_LEFT a b | |
+STABLEHLO_SLICE x | start_indices:I= limit_indices:I= strides:I= | movement
+STABLEHLO_SORT x... | dimension:i=0 is_stable:b=false comparator_subgraph_index:i=0 |
+STABLEHLO_SUBTRACT a b | |
+STABLEHLO_TANH x | |
+STABLEHLO_TRANSPOSE x | permutation:I= | movement
+STABLEHLO_WHILE x... | cond_subgraph_index:i=0 body_subgraph_index:i=0 |
+STRIDED_SLICE input begin end strides | begin_mask:i=0 end_mask:i=0 ellipsis_mask:i=0 new_axis_mask:i=0 shrink_axis_mask:i=0 offset:b=false | movement
+SUB a b | fused_activation_function:Activation=NONE pot_scale_int16:b=true* | binary
+SUM input axis | keep_dims:b=false |
+SVDF input weights_feature weights_time bias? state | rank:i=0 fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* |
+TANH x | | unary
+TILE input multiples | | movement
+TOPK_V2 input k | |
+TRANSPOSE input perm | | movement
+TRANSPOSE_CONV output_shape filter input bias? | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE quantized_bias_type:TensorType=FLOAT32* |
+UNIDIRECTIONAL_SEQUENCE_LSTM input... | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 time_major:b=false asymmetric_quantize_inputs:b=false* diagonal_recurrent_tensors:b=false |
+UNIDIRECTIONAL_SEQUENCE_RNN input... | time_major:b=false fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* |
+UNIQUE input | idx_out_type:TensorType=FLOAT32~INT32 |
+UNPACK input | num:i=0* axis:i=0 | movement
+UNSORTED_SEGMENT_MAX input ids num | |
+UNSORTED_SEGMENT_MIN input ids num | |
+UNSORTED_SEGMENT_PROD input ids num | |
+UNSORTED_SEGMENT_SUM input ids num | |
+VAR_HANDLE | container:s= shared_name:s= |
+WHERE condition | |
+WHILE x... | cond_subgraph_index:i=0 body_subgraph_index:i=0 |
+ZEROS_LIKE x | |
+)";
+
+/// Cuts the next piece up to `stop` off `text`, without blanks around it.
+std::string_view cut(std::string_view& text, char stop) {
+  const std::size_t at = text.find(stop);
+  std::string_view piece = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  while (!piece.empty() && piece.front() == ' ') piece.remove_prefix(1);
+  while (!piece.empty() && piece.back() == ' ') piece.remove_suffix(1);
+  return piece;
+}
+
+AttrValue value_of(std::string_view type, const EnumSpec* enumeration, std::string_view text) {
+  if (enumeration) return *enumeration->find(text);
+  switch (type.front()) {
+    case 'b':
+      return text == "true";
+    case 'f':
+      return std::strtod(std::string(text).c_str(), nullptr);
+    case 's':
+      return std::string(text);
+    case 'I':
+      return std::vector<std::int64_t>();
+    case 'F':
+      return std::vector<double>();
+    case 'B':
+      return Blob();
+    default:
+      break;
+  }
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+AttributeSpec attribute_of(const OpTable& table, std::string_view text) {
+  AttributeSpec spec;
+  if (text.ends_with('*')) spec.ignored = true, text.remove_suffix(1);
+  spec.name = cut(text, ':');
+  const std::string_view type = cut(text, '=');
+  for (const EnumSpec& e : table.enums)
+    if (e.name == type) spec.enumeration = &e;
+  const std::string_view schema = cut(text, '~');
+  spec.schema_default = value_of(type, spec.enumeration, schema);
+  spec.usual = text.empty() ? spec.schema_default : value_of(type, spec.enumeration, text);
+  return spec;
+}
+
+OpSpec op_of(const OpTable& table, std::string_view line) {
+  OpSpec spec;
+  std::string_view operands = cut(line, '|'), attributes = cut(line, '|');
+  spec.name = cut(operands, ' ');
+  while (!operands.empty()) {
+    std::string_view operand = cut(operands, ' ');
+    if (operand.ends_with("..."))
+      spec.variadic = true, operand.remove_suffix(3);
+    else if (operand.ends_with('?'))
+      operand.remove_suffix(1);
+    else
+      ++spec.required;
+    spec.operands.emplace_back(operand);
+  }
+  while (!attributes.empty()) spec.attributes.push_back(attribute_of(table, cut(attributes, ' ')));
+  while (!line.empty()) {
+    const std::string_view trait = cut(line, ' ');
+    if (trait == "unary") spec.unary = true;
+    if (trait == "binary") spec.binary = true;
+    if (trait == "compare") spec.compare = true;
+    if (trait == "commutative") spec.commutative = true;
+    if (trait == "movement") spec.movement = true;
+  }
+  return spec;
+}
+
+OpTable read_table() {
+  OpTable table;
+  for (std::string_view rest = enum_lines; !rest.empty();) {
+    std::string_view line = cut(rest, '\n');
+    EnumSpec spec;
+    spec.name = cut(line, ' ');
+    while (!line.empty()) spec.values.emplace_back(cut(line, ' '));
+    table.enums.push_back(std::move(spec));
+  }
+  for (std::string_view rest = op_lines; !rest.empty();) table.ops.push_back(op_of(table, cut(rest, '\n')));
+  std::sort(table.ops.begin(), table.ops.end(),
+            [](const OpSpec& a, const OpSpec& b) { return a.name < b.name; });
+  return table;
+}
+
+}  // namespace
+
+const OpTable& tflite_ops() {
+  static const OpTable table = read_table();
+  return table;
+}
+
+std::optional<EnumValue> tflite_tensor_type(DType dtype) {
+  const auto at = std::find(std::begin(tensor_types), std::end(tensor_types), dtype);
+  if (at == std::end(tensor_types)) return std::nullopt;
+  const auto number = static_cast<std::size_t>(at - std::begin(tensor_types));
+  return EnumValue{static_cast<std::int64_t>(number), tflite_ops().enums.back().values[number]};
+}
+
+std::optional<DType> dtype_of_tflite(std::int64_t tensor_type) {
+  if (tensor_type < 0 || tensor_type >= static_cast<std::int64_t>(std::size(tensor_types)))
+    return std::nullopt;
+  return tensor_types[tensor_type];
+}
+
+}  // namespace md

@@ -1,0 +1,270 @@
+#include "lib/fp16/fp16_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lib/eval/difference.h"
+
+namespace md {
+namespace {
+
+constexpr std::int64_t trace_limit = std::int64_t{768} << 20;  // bytes of exact values kept for comparison
+constexpr double worrying_error = 0.05;  // relative error of an output that people notice
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::vector<int> depths(const Graph& graph) {
+  std::vector<int> of_value(graph.values.size(), 0), of_node(graph.nodes.size(), 0);
+  for (const NodeId id : graph.order) {
+    int depth = 0;
+    for (const ValueId v : graph.node(id).inputs)
+      if (v != none_id) depth = std::max(depth, of_value[static_cast<std::size_t>(v)]);
+    of_node[static_cast<std::size_t>(id)] = depth + 1;
+    for (const ValueId v : graph.node(id).outputs)
+      if (v != none_id) of_value[static_cast<std::size_t>(v)] = depth + 1;
+  }
+  return of_node;
+}
+
+struct Exact {
+  Tensor tensor;
+  double largest = 0;
+};
+
+/// Finite numbers only: what is infinite in exact arithmetic (the padding of a max pool) is no overflow of
+/// fp16.
+double largest_of(const Tensor& tensor) {
+  double largest = 0;
+  for (std::size_t i = 0; i < tensor.size() * static_cast<std::size_t>(tensor.lanes()); ++i) {
+    const double m = std::abs(tensor.number(i));
+    if (m > largest && std::isfinite(m)) largest = m;
+  }
+  return largest;
+}
+
+/// Compares one fp16 value with the exact one and adds what it finds to the layer.
+void compare(Fp16Layer& layer, const Exact& exact, const Tensor& half) {
+  const std::size_t n = std::min(exact.tensor.size(), half.size());
+  double worst = 0;
+  bool all_zero = n > 0, any = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double e = exact.tensor.number(i), h = half.number(i);
+    if (h != 0) all_zero = false;
+    if (e != 0) any = true;
+    if (!std::isfinite(e)) continue;
+    if (!std::isfinite(h))
+      layer.overflows = true, worst = infinity;
+    else
+      worst = std::max(worst, std::abs(h - e));
+  }
+  if (std::isfinite(worst) && exact.largest > 0) worst /= exact.largest;
+  layer.error = std::max(layer.error, worst);
+  if (all_zero && any && exact.largest > 1e-4) layer.flushed = true;
+}
+
+/// Errors of the outputs relative to their largest value.
+struct OutputError {
+  double largest = 0;
+  double typical =
+      0;  ///< nine elements of ten are better: a FLOOR that falls on the other side is no loss of precision
+};
+OutputError output_error(const std::vector<Tensor>& right, const std::vector<Tensor>& half) {
+  OutputError error;
+  for (std::size_t k = 0; k < half.size(); ++k) {
+    if (!half[k].is_float()) continue;
+    const Difference d = compare_tensors(right[k], half[k]);
+    error.largest = std::max(error.largest, d.nonfinite ? infinity : d.max_rel);
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < std::min(right[k].size(), half[k].size()); ++i) {
+      const double e = right[k].number(i), h = half[k].number(i);
+      errors.push_back(e == h || (std::isnan(e) && std::isnan(h))              ? 0
+                       : std::isfinite(e) && std::isfinite(h) && d.largest > 0 ? std::abs(e - h) / d.largest
+                                                                               : infinity);
+    }
+    if (errors.empty()) continue;
+    const auto at = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() * 9 / 10);
+    std::nth_element(errors.begin(), at, errors.end());
+    error.typical = std::max(error.typical, *at);
+  }
+  return error;
+}
+
+std::string symptom_of(const std::vector<Tensor>& outputs, const OutputError& error) {
+  bool nan = false, inf = false, zeros = !outputs.empty(), any_float = false;
+  for (const Tensor& t : outputs) {
+    if (!t.is_float()) continue;
+    any_float = true;
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      const double v = t.number(i);
+      if (std::isnan(v))
+        nan = true;
+      else if (std::isinf(v))
+        inf = true;
+      if (v != 0) zeros = false;
+    }
+  }
+  if (!any_float) return "";
+  // A NaN that exact arithmetic gives too (the logarithm of a negative number) is none of fp16's doing.
+  const bool parted = std::isinf(error.largest);
+  if (nan && parted) return "nan";
+  if (inf && parted) return "inf";
+  if (zeros && error.largest > 0.5) return "zeros";
+  return error.typical > worrying_error ? "wrong" : "";
+}
+
+std::string place(const Fp16Layer& layer) {
+  return layer.layer.empty() ? fmt::format("\"{}\" ({})", layer.name, layer.op)
+                             : fmt::format("\"{}\" ({} in {})", layer.name, layer.op, layer.layer);
+}
+
+void conclude(Fp16Report& report) {
+  for (std::size_t i = 0; i < report.layers.size() && !report.first; ++i) {
+    const Fp16Layer& layer = report.layers[i];
+    if (layer.overflows || layer.sum_passes) report.first = i;
+  }
+  std::vector<std::vector<double>> by_depth;
+  for (const Fp16Layer& layer : report.layers) {
+    by_depth.resize(std::max(by_depth.size(), static_cast<std::size_t>(layer.depth)));
+    if (layer.depth > 0 && std::isfinite(layer.error))
+      by_depth[static_cast<std::size_t>(layer.depth) - 1].push_back(layer.error);
+  }
+  for (auto& errors : by_depth) {
+    if (errors.empty()) continue;
+    std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2),
+                     errors.end());
+    report.error_by_depth.push_back(errors[errors.size() / 2]);
+  }
+  const std::string seen =
+      report.symptom == "zeros" ? "the outputs are all zero"
+      : report.symptom == "nan" ? "the outputs are NaN"
+      : report.symptom == "inf" ? "the outputs are infinite"
+      : report.symptom == "wrong"
+          ? fmt::format("the outputs are {:.2g} of their largest value off", report.output_error)
+          : "";
+  if (report.first) {
+    const Fp16Layer& layer = report.layers[*report.first];
+    report.verdict = Fp16Verdict::overflow;
+    const double reaches = std::max(layer.largest, layer.largest_sum);
+    report.summary =
+        layer.overflows && layer.largest > largest_f16
+            ? fmt::format("overflow: {} reaches {:.3g}, fp16 ends at 65504", place(layer), layer.largest)
+        : layer.sum_passes ? fmt::format("overflow: a sum inside {} reaches {:.3g}, fp16 ends at 65504",
+                                         place(layer), reaches)
+                           : fmt::format("overflow: {} is not finite in fp16", place(layer));
+    // What follows from an input that fp16 does not hold is no layer's fault.
+    if (!report.input.empty())
+      report.summary =
+          fmt::format("overflow: the input \"{}\" reaches {:.3g}, fp16 ends at 65504; first layer: {}",
+                      report.input, report.input_largest, place(layer));
+    if (!seen.empty())
+      report.summary += "; " + seen;
+    else
+      report.summary += "; the outputs stay near";
+  } else if (!report.symptom.empty()) {
+    report.verdict = Fp16Verdict::precision;
+    const double start = report.error_by_depth.empty() ? 0 : report.error_by_depth.front(),
+                 end = report.error_by_depth.empty() ? 0 : report.error_by_depth.back();
+    report.summary =
+        fmt::format("precision: nothing overflows, the error grows from {:.1e} to {:.1e} over {} levels; {}",
+                    start, end, report.error_by_depth.size(), seen);
+  } else {
+    report.verdict = Fp16Verdict::fine;
+    report.summary = fmt::format("fits in fp16: no overflow, outputs within {:.1e} of their largest value",
+                                 report.output_error);
+  }
+}
+
+}  // namespace
+
+Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& options) {
+  Fp16Report report;
+  if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size()) {
+    report.note = report.summary = fmt::format("there is no graph {}", graph_index);
+    return report;
+  }
+  const Graph& main = model.graphs[static_cast<std::size_t>(graph_index)];
+  const std::vector<int> depth = depths(main);
+  const bool given = !options.inputs.inputs.empty();
+  const int samples =
+      given ? static_cast<int>(options.inputs.inputs.size()) : std::max(1, options.inputs.samples);
+  std::map<std::pair<NodeId, int>, std::size_t> row;
+  const auto layer_of = [&](NodeId id, int output) -> Fp16Layer& {
+    const auto [at, fresh] = row.try_emplace({id, output}, report.layers.size());
+    if (fresh) {
+      Fp16Layer layer;
+      const Node& node = main.node(id);
+      layer.node = id, layer.value = node.outputs[static_cast<std::size_t>(output)];
+      layer.op = node.op, layer.layer = node.layer, layer.name = main.value(layer.value).name;
+      layer.depth = depth[static_cast<std::size_t>(id)];
+      report.layers.push_back(std::move(layer));
+    }
+    return report.layers[at->second];
+  };
+  double typical = 0;
+  for (int s = 0; s < samples; ++s) {
+    const auto inputs = given ? options.inputs.inputs[static_cast<std::size_t>(s)]
+                              : plausible_inputs(model, graph_index, options.inputs, s, &report.source);
+    for (std::size_t i = 0; i < inputs.size() && i < main.inputs.size(); ++i)
+      if (const double m = inputs[i].is_float() ? largest_of(inputs[i]) : 0;
+          m > largest_f16 && m > report.input_largest)
+        report.input = main.value(main.inputs[i]).name, report.input_largest = m;
+    std::map<std::pair<NodeId, int>, Exact> exact;
+    std::int64_t bytes = 0;
+    EvaluateOptions judge;
+    judge.mode.arithmetic = Arithmetic::f64;
+    judge.mode.wide_mean = options.wide_mean;
+    judge.watch_sums = true;
+    judge.max_bytes = options.inputs.max_bytes;
+    judge.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double sum) {
+      if (&graph != &main || !tensor.is_float()) return;
+      Fp16Layer& layer = layer_of(id, output);
+      const double largest = largest_of(tensor);
+      layer.largest = std::max(layer.largest, largest);
+      layer.largest_sum = std::max(layer.largest_sum, sum);
+      if (bytes > trace_limit) return;
+      bytes += static_cast<std::int64_t>(tensor.bytes());
+      exact[{id, output}] = {tensor, largest};
+    };
+    const auto right = evaluate(model, graph_index, inputs, judge);
+    if (!right) {
+      report.note = report.summary = "not evaluated: " + right.error().message;
+      return report;
+    }
+    EvaluateOptions device;
+    device.mode.arithmetic = options.arithmetic;
+    device.mode.saturate = options.saturate;
+    device.mode.wide_mean = options.wide_mean;
+    device.max_bytes = options.inputs.max_bytes;
+    device.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double) {
+      if (&graph != &main || !tensor.is_float()) return;
+      if (const auto at = exact.find({id, output}); at != exact.end())
+        compare(layer_of(id, output), at->second, tensor);
+    };
+    const auto half = evaluate(model, graph_index, inputs, device);
+    if (!half) {
+      report.note = report.summary = "not evaluated: " + half.error().message;
+      return report;
+    }
+    ++report.samples;
+    const OutputError error = output_error(*right, *half);
+    report.output_error = std::max(report.output_error, error.largest);
+    if (error.typical >= typical) {
+      typical = error.typical;
+      report.symptom = symptom_of(*half, error);
+    }
+  }
+  if (given)
+    report.source = {InputSource::Kind::given,
+                     fmt::format("{} given sample{}", samples, samples == 1 ? "" : "s")};
+  for (Fp16Layer& layer : report.layers) {
+    layer.headroom_bits = layer.largest > 0 ? std::log2(largest_f16 / layer.largest) : infinity;
+    if (layer.largest > largest_f16) layer.overflows = true;
+    layer.sum_passes = layer.largest_sum > largest_f16 && !layer.overflows;
+  }
+  conclude(report);
+  return report;
+}
+
+}  // namespace md

@@ -1,0 +1,69 @@
+// A compiled ```rewrite block, run over a graph.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/rule/language/builtins.h"
+#include "lib/rule/language/language.h"
+#include "lib/rule/page/detector.h"
+
+namespace md {
+
+/// What a match has bound so far.
+struct Bindings {
+  std::map<std::string, ValueId, std::less<>> values;  ///< by name without '%'; none_id: an absent operand
+  std::map<std::string, Datum, std::less<>> names;     ///< lets and captured attributes
+  std::vector<NodeId> nodes;                           ///< matched nodes, the root first
+  std::string
+      unusual;  ///< first attribute that the pattern does not mention and that is not as usual; empty: none
+};
+
+Evaluated evaluate(const Expression& expression, const Scope& scope, const Bindings& bindings);
+/// nullopt when the condition holds; else why not, for people.
+std::optional<std::string> unmet(const Expression& condition, const Scope& scope, const Bindings& bindings);
+
+class Rewrite {
+ public:
+  explicit Rewrite(RewriteTree tree);
+  const RewriteTree& tree() const { return tree_; }
+  Format format() const { return tree_.format; }
+
+  struct Site {
+    NodeId root = none_id;
+    enum class Outcome {
+      fires,     ///< `fixes` has at least one
+      declines,  ///< the pattern and its conditions hold, but no replacement applies
+      unmet      ///< the pattern is here, but a condition of `match` is false, or an inner value is used
+                 ///< elsewhere
+    } outcome = Outcome::fires;
+    std::string reason;  ///< unless it fires
+    Bindings bindings;
+    std::vector<ProposedFix> fixes;  ///< in the order of the replacements
+  };
+  /// Every place where the pattern is, in execution order. Linear in the graph: one attempt a node with the
+  /// root's operator.
+  std::vector<Site> run(const DetectContext& context) const;
+
+ private:
+  RewriteTree tree_;
+  std::size_t root_ = 0;  ///< index into tree_.match
+};
+
+/// Does the structure of the pattern fit at `node`, operators, operands and attributes? The first way that
+/// fits.
+std::optional<Bindings> match_structure(const RewriteTree& tree, std::size_t root, const Graph& graph,
+                                        NodeId node);
+
+/// Builds one replacement; the error is the reason why it does not apply.
+tl::expected<Patch, std::string> build_replacement(const RewriteTree& tree, const Replacement& replacement,
+                                                   const DetectContext& context, const Bindings& bindings);
+
+/// Fills {expressions} in a template ("At the source") with what a match bound; what does not evaluate stays
+/// as it is.
+std::string fill_template(std::string_view text, const Scope& scope, const Bindings& bindings);
+
+/// The same for sentences of findings: nullopt where an expression does not evaluate.
+std::optional<std::string> fill_sentence(std::string_view text, const Scope& scope, const Bindings& bindings);
+
+}  // namespace md
