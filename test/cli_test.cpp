@@ -328,7 +328,7 @@ TEST_CASE("the schemas that the program carries fit what it reads", "[cli]") {
       0);
   CHECK(violations(R"({"ignroe": ["LRT015"]})") == 1);
   CHECK(violations(R"({"fix": {"dry-run": "yes"}})") == 1);
-  check_refused(run_program({"schema", "rules"}), 2, {"diagnosis, rule or config"});
+  check_refused(run_program({"schema", "rules"}), 2, {"diagnosis, baseline, rule or config"});
 }
 
 TEST_CASE("the size of an input that may change is fixed on request", "[cli]") {

@@ -63,6 +63,7 @@ DiagnoseOutcome run(const std::filesystem::path& folder, bool with_model, bool w
   }
   request.rules = &book();
   request.options.apply = apply;
+  request.options.unsafe_fixes = std::filesystem::exists(folder / "unsafe");
   auto outcome = diagnose(request);
   REQUIRE(outcome);
   return std::move(*outcome);

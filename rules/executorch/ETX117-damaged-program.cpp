@@ -9,7 +9,7 @@ namespace md {
 std::vector<DetectResult> ETX117(const DetectContext& context) {
   std::vector<DetectResult> results;
   if (context.model.format != Format::pte) return results;
-  for (const NodeId id : context.roots()) {
+  for (const NodeId id : context.graph.order) {
     const Node& node = context.graph.node(id);
     const std::string_view damage = node.attrs.text("blob_damage");
     if (node.op != "delegate" || damage.empty()) continue;
