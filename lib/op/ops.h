@@ -2,6 +2,7 @@
 // traits. The one place for it: the rule language checks names here, the text form leaves defaults out by it.
 // One file a format: ops_tflite.cpp. A format without a table (find_op gives null for all) is not checked.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,18 @@ struct EnumSpec {
   std::optional<EnumValue> find(std::string_view value) const;
 };
 
+/// What an attribute's number must be, for a model to be well-formed (well_formed.h).
+enum class AttributeRole : std::uint8_t {
+  free,
+  positive,       ///< a stride, a filter's size, a block: something is divided by it
+  axis,           ///< of the first operand: in [-rank, rank)
+  result_axis,    ///< of the first result
+  branch,         ///< a graph that takes the operands behind the first and gives the results
+  condition,      ///< a graph that takes the operands and gives one value
+  body,           ///< a graph that takes the operands and gives as many
+  decomposition,  ///< a graph that takes the operands and gives the results
+};
+
 struct AttributeSpec {
   std::string name;
   AttrValue schema_default;  ///< what the file format reads when the field is absent
@@ -25,7 +38,15 @@ struct AttributeSpec {
   bool ignored =
       false;  ///< repeats what operands or types say, or does not change the result: any value will do
   const EnumSpec* enumeration = nullptr;
+  AttributeRole role = AttributeRole::free;
 };
+
+/// What an operand must be, parallel to OpSpec::operands.
+struct OperandSpec {
+  bool optional = false;                 ///< may be absent
+  int least_rank = 0, most_rank = 1000;  ///< where its rank is known
+};
+inline constexpr int any_number = 1 << 30;  ///< of results or operands
 
 struct OpSpec {
   std::string name;
@@ -37,6 +58,11 @@ struct OpSpec {
   bool binary = false;                ///< elementwise, two operands, numpy broadcasting, same type
   bool compare = false;               ///< as binary, but the result is bool
   bool movement = false;              ///< moves elements, computes none
+  bool keeps_kind =
+      false;  ///< the first result is a float, an integer, a complex number as its first operand is
+  std::vector<OperandSpec> operand_specs;   ///< parallel to `operands`
+  int least_operands = 0;                   ///< all, absent ones in between counted
+  int least_results = 1, most_results = 1;  ///< absent ones count nowhere but in operators with any number
   std::vector<AttributeSpec> attributes;
   const AttributeSpec* find(std::string_view attribute) const;
 };

@@ -9,9 +9,12 @@ namespace md {
 
 namespace {
 
+// Declared shapes need not agree with each other: an element that a shape does not have is -1, and has no
+// form.
 Shape index_of(std::int64_t element, const Shape& shape) {
-  Shape index(shape.size());
+  Shape index(shape.size(), 0);
   for (std::size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] < 1) continue;
     index[d] = element % shape[d];
     element /= shape[d];
   }
@@ -19,13 +22,18 @@ Shape index_of(std::int64_t element, const Shape& shape) {
 }
 
 std::int64_t element_at(const Shape& index, const Shape& shape) {
+  if (index.size() != shape.size()) return -1;
   std::int64_t element = 0;
-  for (std::size_t d = 0; d < shape.size(); ++d) element = element * shape[d] + index[d];
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (index[d] < 0 || index[d] >= shape[d]) return -1;
+    element = element * shape[d] + index[d];
+  }
   return element;
 }
 
 /// The element of an operand that broadcasts to `whole`.
 std::int64_t broadcast_element(const Shape& index, const Shape& operand) {
+  if (operand.size() > index.size()) return -1;
   Shape own(operand.size());
   const std::size_t missing = index.size() - operand.size();
   for (std::size_t d = 0; d < operand.size(); ++d) own[d] = operand[d] == 1 ? 0 : index[d + missing];
@@ -49,6 +57,11 @@ Form sum_of(const Form& a, const Form& b, double factor) {
     if (t.factor != 0) result.push_back(t);
   }
   return result;
+}
+
+std::optional<double> number_at(const std::vector<double>& numbers, std::int64_t element) {
+  if (element < 0 || static_cast<std::size_t>(element) >= numbers.size()) return std::nullopt;
+  return numbers[static_cast<std::size_t>(element)];
 }
 
 bool plain(const Node& node) { return node.attrs.integer("fused_activation_function") == 0; }
@@ -78,6 +91,8 @@ const std::vector<double>* LinearForms::constant(ValueId id) {
 }
 
 std::optional<Form> LinearForms::form(ValueId value, std::int64_t element) {
+  const auto count = element_count(shape(value));
+  if (element < 0 || !count || element >= *count) return std::nullopt;
   if (value == source_) return Form{{element, 1.0}};
   const NodeId maker = graph_.producer(value);
   if (maker == none_id || nodes_.count(maker) == 0) return std::nullopt;
@@ -111,10 +126,10 @@ std::optional<Form> LinearForms::arithmetic(const Node& node, ValueId value, std
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
     const std::vector<double>* factors = constant(node.inputs[i]);
     if (!factors || (node.op == "DIV" && i == 0)) continue;
-    const double number =
-        (*factors)[static_cast<std::size_t>(broadcast_element(index, shape(node.inputs[i])))];
+    const auto number = number_at(*factors, broadcast_element(index, shape(node.inputs[i])));
     const auto x = operand(1 - i);
-    return x ? std::optional(sum_of({}, *x, node.op == "DIV" ? 1 / number : number)) : std::nullopt;
+    if (!number || !x) return std::nullopt;
+    return sum_of({}, *x, node.op == "DIV" ? 1 / *number : *number);
   }
   return std::nullopt;
 }
@@ -124,13 +139,14 @@ std::optional<Form> LinearForms::selection(const Node& node, ValueId value, std:
   const Shape index = index_of(element, shape(value));
   // SELECT with a condition of rank 1 chooses rows.
   if (!condition || (node.op == "SELECT" && shape(node.inputs[0]) != shape(value))) return std::nullopt;
-  const bool first =
-      (*condition)[static_cast<std::size_t>(broadcast_element(index, shape(node.inputs[0])))] != 0;
-  const ValueId branch = node.inputs[first ? 1 : 2];
+  const auto chosen = number_at(*condition, broadcast_element(index, shape(node.inputs[0])));
+  if (!chosen) return std::nullopt;
+  const ValueId branch = node.inputs[*chosen != 0 ? 1 : 2];
   const std::int64_t at = broadcast_element(index, shape(branch));
   const std::vector<double>* fixed = constant(branch);
   if (!fixed) return form(branch, at);
-  return (*fixed)[static_cast<std::size_t>(at)] == 0 ? std::optional(Form{}) : std::nullopt;
+  const auto number = number_at(*fixed, at);
+  return number && *number == 0 ? std::optional(Form{}) : std::nullopt;
 }
 
 std::optional<Form> LinearForms::reduction(const Node& node, ValueId value, std::int64_t element) {
@@ -138,18 +154,21 @@ std::optional<Form> LinearForms::reduction(const Node& node, ValueId value, std:
   if (!axes) return std::nullopt;
   const Shape& whole = shape(node.inputs[0]);
   std::set<std::size_t> reduced;
-  for (const double a : *axes)
-    reduced.insert(static_cast<std::size_t>(a < 0 ? a + static_cast<double>(whole.size()) : a));
+  for (const double a : *axes) {
+    const double axis = a < 0 ? a + static_cast<double>(whole.size()) : a;
+    if (!(axis >= 0 && axis < static_cast<double>(whole.size()))) return std::nullopt;
+    reduced.insert(static_cast<std::size_t>(axis));
+  }
   // The kept axes are those of the result in order, with or without the reduced ones.
   Shape kept = whole, extent(whole.size(), 1);
   for (const std::size_t a : reduced) {
-    if (a >= whole.size()) return std::nullopt;
     extent[a] = whole[a];
     kept[a] = 1;
   }
   const Shape base = index_of(element_at(index_of(element, shape(value)), shape(value)), kept);
   Form result;
-  const std::int64_t count = *element_count(extent);
+  const std::int64_t count = element_count(extent).value_or(0);
+  if (count == 0) return std::nullopt;  // the mean of nothing is not a number
   for (std::int64_t i = 0; i < count; ++i) {
     Shape at = index_of(i, extent);
     for (std::size_t d = 0; d < at.size(); ++d) at[d] += base[d];
@@ -173,6 +192,7 @@ std::optional<Form> LinearForms::moved(const Node& node, ValueId value, std::int
     if (axis < 0 || axis >= static_cast<std::int64_t>(index.size())) return std::nullopt;
     std::int64_t& place = index[static_cast<std::size_t>(axis)];
     for (const ValueId part : node.inputs) {
+      if (shape(part).size() != index.size()) return std::nullopt;
       const std::int64_t size = shape(part)[static_cast<std::size_t>(axis)];
       if (place < size) return form(part, element_at(index, shape(part)));
       place -= size;
@@ -183,8 +203,12 @@ std::optional<Form> LinearForms::moved(const Node& node, ValueId value, std::int
   if (!list) return std::nullopt;
   Shape at(whole.size(), 0);
   if (op == "TRANSPOSE") {
-    if (list->size() != whole.size()) return std::nullopt;
-    for (std::size_t d = 0; d < at.size(); ++d) at[static_cast<std::size_t>((*list)[d])] = index[d];
+    if (list->size() != whole.size() || index.size() != whole.size()) return std::nullopt;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      const double axis = (*list)[d];
+      if (!(axis >= 0 && axis < static_cast<double>(at.size()))) return std::nullopt;
+      at[static_cast<std::size_t>(axis)] = index[d];
+    }
   } else if (op == "SLICE" || op == "STRIDED_SLICE") {
     const std::vector<double>* steps =
         op == "STRIDED_SLICE" && node.inputs.size() > 3 ? constant(node.inputs[3]) : nullptr;
@@ -192,7 +216,7 @@ std::optional<Form> LinearForms::moved(const Node& node, ValueId value, std::int
                         node.attrs.integer("new_axis_mask") != 0 ||
                         node.attrs.integer("ellipsis_mask") != 0 || node.attrs.integer("begin_mask") != 0;
     if (list->size() != whole.size() || index.size() != whole.size() || masked) return std::nullopt;
-    if (op == "STRIDED_SLICE" && !steps) return std::nullopt;
+    if (op == "STRIDED_SLICE" && (!steps || steps->size() != whole.size())) return std::nullopt;
     for (std::size_t d = 0; d < at.size(); ++d) {
       const auto begin = static_cast<std::int64_t>((*list)[d]);
       at[d] = (begin < 0 ? begin + whole[d] : begin) +
@@ -200,12 +224,18 @@ std::optional<Form> LinearForms::moved(const Node& node, ValueId value, std::int
     }
   } else if (op == "GATHER_ND") {
     const Shape& entries = shape(node.inputs[1]);
+    if (entries.empty() || entries.back() < 0 || static_cast<std::size_t>(entries.back()) > at.size() ||
+        index.size() + static_cast<std::size_t>(entries.back()) != entries.size() - 1 + at.size())
+      return std::nullopt;
     const auto axes = static_cast<std::size_t>(entries.back());
     const std::size_t lead = entries.size() - 1;
     std::int64_t row = 0;
     for (std::size_t d = 0; d < lead; ++d) row = row * entries[d] + index[d];
-    for (std::size_t a = 0; a < axes; ++a)
-      at[a] = static_cast<std::int64_t>((*list)[static_cast<std::size_t>(row) * axes + a]);
+    for (std::size_t a = 0; a < axes; ++a) {
+      const auto place = number_at(*list, row * entries.back() + static_cast<std::int64_t>(a));
+      if (!place) return std::nullopt;
+      at[a] = static_cast<std::int64_t>(*place);
+    }
     for (std::size_t d = axes; d < at.size(); ++d) at[d] = index[lead + d - axes];
   } else {
     return std::nullopt;

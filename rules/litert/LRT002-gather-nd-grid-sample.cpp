@@ -90,14 +90,17 @@ std::optional<ProposedFix> tent_fix(const DetectContext& context, const GridSamp
   const Graph& graph = context.graph;
   const Shape image = graph.value(sample.image).shape;
   const Shape& out = graph.value(sample.result).shape;
+  const Shape& grid = graph.value(sample.x).shape;
   if (out.size() < 3 || out.size() > 4 || out[0] != image[0] || out[1] != image[1]) return std::nullopt;
+  if (grid.size() < 2 || element_count(grid).value_or(0) == 0 || element_count(image).value_or(0) == 0)
+    return std::nullopt;  // nothing is sampled
   const std::int64_t n = image[0], c = image[1], h = image[2], w = image[3];
   PatchBuilder patch(graph, context.graph_index, "");
   TfliteBuilder build(patch);
   Coordinates coordinates(build, graph, graph.value(sample.x).shape);
   const ValueId x = coordinates.write(sample.x), y = coordinates.write(sample.y);
   const std::int64_t s = coordinates.samples();
-  if (x == none_id || y == none_id || n * c * s != *element_count(out)) return std::nullopt;
+  if (x == none_id || y == none_id || n * c * s != element_count(out).value_or(-1)) return std::nullopt;
   // Along the width by a product, along the height by a weighted sum: C*H*W*S multiply-adds, C*H*S numbers in
   // between.
   const ValueId across = tents(build, x, w);

@@ -28,9 +28,13 @@ Shape with_leading_ones(const Shape& shape, std::size_t rank) {
 
 /// The operand repeated so that its batch axes are those of `batch` (the output's).
 ValueId repeated(TfliteBuilder& ops, ValueId x, const Shape& out_shape) {
+  if (ops.shape(x).size() > out_shape.size()) return none_id;
   const Shape aligned = with_leading_ones(ops.shape(x), out_shape.size());
   std::vector<std::int64_t> times(out_shape.size(), 1);
-  for (std::size_t i = 0; i + 2 < out_shape.size(); ++i) times[i] = out_shape[i] / aligned[i];
+  for (std::size_t i = 0; i + 2 < out_shape.size(); ++i) {
+    if (aligned[i] < 1 || out_shape[i] < 1) return none_id;
+    times[i] = out_shape[i] / aligned[i];
+  }
   const auto view = StridedView::whole(ops.shape(x)).reshape(aligned);
   const auto tiled = view ? view->tile(times) : std::nullopt;
   if (!tiled) return none_id;
@@ -151,6 +155,9 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
     const auto offer = [&](Patch patch, Exactness exactness) {
       if (!patch.empty()) result.fixes.emplace_back(std::move(patch), exactness);
     };
+    // Products of nothing need no mending.
+    const auto empty = [](const Value& value) { return element_count(value.shape).value_or(0) == 0; };
+    if (empty(left) || empty(right) || empty(graph.value(node.outputs[0]))) continue;
     if (transposed_weights && adj_y) offer(as_fully_connected(context, id), Exactness::rounding);
     if (transposed_weights && !adj_y) offer(transposed_first(context, id), Exactness::exact);
     if (!transposed_weights && b == 1 && !adj_x) offer(fold_batches(context, id), Exactness::rounding);

@@ -64,9 +64,13 @@ Status strided_slice(KernelCall& call) {
   const std::int64_t new_axis_mask = a.integer("new_axis_mask"), shrink_mask = a.integer("shrink_axis_mask");
   const bool offset = a.flag("offset");
   const auto bit = [](std::int64_t mask, std::size_t i) { return i < 63 && ((mask >> i) & 1) != 0; };
-  std::size_t consumed = 0;
-  for (std::size_t i = 0; i < begin->size(); ++i)
+  // One ellipsis stands for all dimensions that nothing else names; several would be ambiguous.
+  std::size_t consumed = 0, ellipses = 0;
+  for (std::size_t i = 0; i < begin->size(); ++i) {
+    ellipses += bit(ellipsis_mask, i) ? 1 : 0;
     consumed += bit(ellipsis_mask, i) || bit(new_axis_mask, i) ? 0 : 1;
+  }
+  if (ellipses > 1) return call.bad("has several ellipses, expected one at most");
   if (consumed > x.shape.size()) return call.bad("slices more dimensions than there are");
   const std::size_t untouched = x.shape.size() - consumed;
   const auto strides = strides_of(x.shape);
@@ -77,10 +81,8 @@ Status strided_slice(KernelCall& call) {
     for (; count > 0; --count, ++d)
       view.dims.push_back(x.shape[d]), view.steps.push_back(strides[d]), shape.push_back(x.shape[d]);
   };
-  bool had_ellipsis = false;
   for (std::size_t i = 0; i < begin->size(); ++i) {
-    if (bit(ellipsis_mask, i) && !had_ellipsis) {
-      had_ellipsis = true;
+    if (bit(ellipsis_mask, i)) {
       keep_all(untouched);
     } else if (bit(new_axis_mask, i)) {
       shape.push_back(1);

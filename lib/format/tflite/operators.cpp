@@ -2,13 +2,18 @@
 // those of the operators' documentation.
 //
 // One line an operator:   NAME operand operand? operand... | attributes | traits
-// A '?' marks an operand that may be absent, '...' one or more operands. Attributes: name:type=default, type
+// A '?' marks an operand that may be absent, '...' any number of operands (each may be absent in "...?"),
+// ":4" and
+// ":2+" the rank it must have. Attributes: name:type=default, type
 // one of i (integer), b (bool), f (float), s (text), I, F (lists), B (bytes), or the name of an enumeration.
 // "default~usual" when the operator's meaning without the field differs from what the schema reads; "*" at
-// the end marks an attribute that any pattern ignores.
+// the end marks an attribute that any pattern ignores, "@ROLE" what its number must be. Traits: those of
+// OpSpec; results=2, 1-4, 1+ or any (one when nothing is said), operands=5+ where more are needed than the
+// names say.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <tuple>
 
 #include "lib/op/ops.h"
 
@@ -38,101 +43,101 @@ constexpr DType tensor_types[] = {
 
 constexpr std::string_view op_lines = R"(ABS x | | unary
 ADD a b | fused_activation_function:Activation=NONE pot_scale_int16:b=true* | binary commutative
-ADD_N x... | |
-ARG_MAX input axis | output_type:TensorType=FLOAT32* |
-ARG_MIN input axis | output_type:TensorType=FLOAT32* |
-ASSIGN_VARIABLE resource value | |
+ADD_N x... | | operands=1+ kind
+ARG_MAX input:1+ axis | output_type:TensorType=FLOAT32* |
+ARG_MIN input:1+ axis | output_type:TensorType=FLOAT32* |
+ASSIGN_VARIABLE resource value | | results=0
 ATAN2 y x | | binary
-AVERAGE_POOL_2D input | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 filter_width:i=0~1 filter_height:i=0~1 fused_activation_function:Activation=NONE |
-BATCH_MATMUL a b | adj_x:b=false adj_y:b=false asymmetric_quantize_inputs:b=false* |
-BATCH_TO_SPACE_ND input block_shape crops | | movement
-BIDIRECTIONAL_SEQUENCE_LSTM input... | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 merge_outputs:b=false time_major:b=true asymmetric_quantize_inputs:b=false* |
-BIDIRECTIONAL_SEQUENCE_RNN input... | time_major:b=false fused_activation_function:Activation=NONE merge_outputs:b=false asymmetric_quantize_inputs:b=false* |
+AVERAGE_POOL_2D input:4 | padding:Padding=SAME stride_w:i=0~1@positive stride_h:i=0~1@positive filter_width:i=0~1@positive filter_height:i=0~1@positive fused_activation_function:Activation=NONE | kind
+BATCH_MATMUL a:2+ b:2+ | adj_x:b=false adj_y:b=false asymmetric_quantize_inputs:b=false* | kind
+BATCH_TO_SPACE_ND input block_shape crops | | movement kind
+BIDIRECTIONAL_SEQUENCE_LSTM input...? | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 merge_outputs:b=false time_major:b=true asymmetric_quantize_inputs:b=false* | results=1-2 operands=35+ kind
+BIDIRECTIONAL_SEQUENCE_RNN input...? | time_major:b=false fused_activation_function:Activation=NONE merge_outputs:b=false asymmetric_quantize_inputs:b=false* | results=1-2 operands=8+ kind
 BITCAST input | |
 BITWISE_XOR a b | | binary commutative
 BROADCAST_ARGS a b | |
-BROADCAST_TO input shape | | movement
+BROADCAST_TO input shape | | movement kind
 BUCKETIZE input | boundaries:F= |
-CALL x... | subgraph:i=0 |
-CALL_ONCE x... | init_subgraph_index:i=0 |
+CALL x... | subgraph:i=0 | results=any
+CALL_ONCE x... | init_subgraph_index:i=0 | results=0
 CAST input | in_data_type:TensorType=FLOAT32* out_data_type:TensorType=FLOAT32* |
 CEIL x | | unary
 COMPLEX_ABS x | |
-CONCATENATION x... | axis:i=0 fused_activation_function:Activation=NONE | movement
-CONCAT_EMBEDDINGS x... | num_channels:i=0 num_columns_per_channel:I= embedding_dim_per_channel:I= |
-CONV_2D input filter bias? | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE dilation_w_factor:i=1 dilation_h_factor:i=1 quantized_bias_type:TensorType=FLOAT32* |
-CONV_3D input filter bias? | padding:Padding=SAME stride_d:i=0~1 stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE dilation_d_factor:i=1 dilation_w_factor:i=1 dilation_h_factor:i=1 |
-CONV_3D_TRANSPOSE output_shape filter input bias? | padding:Padding=SAME stride_d:i=0~1 stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE dilation_d_factor:i=1 dilation_w_factor:i=1 dilation_h_factor:i=1 |
+CONCATENATION x:1+... | axis:i=0@axis fused_activation_function:Activation=NONE | movement operands=1+ kind
+CONCAT_EMBEDDINGS x... | num_channels:i=0 num_columns_per_channel:I= embedding_dim_per_channel:I= | operands=1+
+CONV_2D input:4 filter:4 bias? | padding:Padding=SAME stride_w:i=0~1@positive stride_h:i=0~1@positive fused_activation_function:Activation=NONE dilation_w_factor:i=1@positive dilation_h_factor:i=1@positive quantized_bias_type:TensorType=FLOAT32* | kind
+CONV_3D input:5 filter:5 bias? | padding:Padding=SAME stride_d:i=0~1@positive stride_w:i=0~1@positive stride_h:i=0~1@positive fused_activation_function:Activation=NONE dilation_d_factor:i=1@positive dilation_w_factor:i=1@positive dilation_h_factor:i=1@positive |
+CONV_3D_TRANSPOSE output_shape filter:5 input:5 bias? | padding:Padding=SAME stride_d:i=0~1@positive stride_w:i=0~1@positive stride_h:i=0~1@positive fused_activation_function:Activation=NONE dilation_d_factor:i=1@positive dilation_w_factor:i=1@positive dilation_h_factor:i=1@positive |
 COS x | | unary
-CUMSUM input axis | exclusive:b=false reverse:b=false |
-CUSTOM x... | |
-DELEGATE x... | |
+CUMSUM input:1+ axis | exclusive:b=false reverse:b=false | kind
+CUSTOM x...? | | results=any
+DELEGATE x...? | | results=any
 DENSIFY input | |
-DEPTHWISE_CONV_2D input filter bias? | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 depth_multiplier:i=0~1 fused_activation_function:Activation=NONE dilation_w_factor:i=1 dilation_h_factor:i=1 |
-DEPTH_TO_SPACE input | block_size:i=0 | movement
+DEPTHWISE_CONV_2D input:4 filter:4 bias? | padding:Padding=SAME stride_w:i=0~1@positive stride_h:i=0~1@positive depth_multiplier:i=0~1 fused_activation_function:Activation=NONE dilation_w_factor:i=1@positive dilation_h_factor:i=1@positive | kind
+DEPTH_TO_SPACE input:4 | block_size:i=0@positive | movement kind
 DEQUANTIZE input | |
-DILATE input dilations padding_value | | movement
+DILATE input dilations padding_value | | movement kind
 DIV a b | fused_activation_function:Activation=NONE | binary
-DYNAMIC_UPDATE_SLICE operand update start_indices | | movement
+DYNAMIC_UPDATE_SLICE operand update start_indices | | movement kind
 ELU x | | unary
-EMBEDDING_LOOKUP lookup value | |
+EMBEDDING_LOOKUP lookup value:1+ | |
 EMBEDDING_LOOKUP_SPARSE ids indices shape weights value | combiner:Combiner=SUM |
 EQUAL a b | | compare commutative
 EXP x | | unary
-EXPAND_DIMS input axis | | movement
+EXPAND_DIMS input axis | | movement kind
 FAKE_QUANT x | min:f=0 max:f=0 num_bits:i=0 narrow_range:b=false |
 FILL dims value | | movement
 FLOOR x | | unary
 FLOOR_DIV a b | | binary
 FLOOR_MOD a b | | binary
-FULLY_CONNECTED input filter bias? | fused_activation_function:Activation=NONE weights_format:WeightsFormat=DEFAULT keep_num_dims:b=false asymmetric_quantize_inputs:b=false* quantized_bias_type:TensorType=FLOAT32* |
-GATHER input indices | axis:i=0 batch_dims:i=0 | movement
-GATHER_ND input indices | | movement
+FULLY_CONNECTED input filter:2 bias? | fused_activation_function:Activation=NONE weights_format:WeightsFormat=DEFAULT keep_num_dims:b=false asymmetric_quantize_inputs:b=false* quantized_bias_type:TensorType=FLOAT32* | kind
+GATHER input:1+ indices | axis:i=0@axis batch_dims:i=0 | movement kind
+GATHER_ND input:1+ indices:1+ | | movement kind
 GELU x | approximate:b=false | unary
 GREATER a b | | compare
 GREATER_EQUAL a b | | compare
 HARD_SWISH x | | unary
 HASHTABLE | table_id:i=0 key_dtype:TensorType=FLOAT32 value_dtype:TensorType=FLOAT32 |
 HASHTABLE_FIND resource keys default | |
-HASHTABLE_IMPORT resource keys values | |
-HASHTABLE_LOOKUP lookup key value | |
+HASHTABLE_IMPORT resource keys values | | results=0
+HASHTABLE_LOOKUP lookup key value | | results=2
 HASHTABLE_SIZE resource | |
-IF condition x... | then_subgraph_index:i=0 else_subgraph_index:i=0 |
+IF condition x... | then_subgraph_index:i=0@branch else_subgraph_index:i=0@branch | results=any
 IMAG x | |
-L2_NORMALIZATION x | fused_activation_function:Activation=NONE |
-L2_POOL_2D input | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 filter_width:i=0~1 filter_height:i=0~1 fused_activation_function:Activation=NONE |
+L2_NORMALIZATION x:1+ | fused_activation_function:Activation=NONE | kind
+L2_POOL_2D input:4 | padding:Padding=SAME stride_w:i=0~1@positive stride_h:i=0~1@positive filter_width:i=0~1@positive filter_height:i=0~1@positive fused_activation_function:Activation=NONE | kind
 LEAKY_RELU x | alpha:f=0 | unary
 LESS a b | | compare
 LESS_EQUAL a b | | compare
-LOCAL_RESPONSE_NORMALIZATION x | radius:i=0 bias:f=0 alpha:f=0 beta:f=0 |
+LOCAL_RESPONSE_NORMALIZATION x:4 | radius:i=0 bias:f=0 alpha:f=0 beta:f=0 | kind
 LOG x | | unary
 LOGICAL_AND a b | | binary commutative
 LOGICAL_NOT x | | unary
 LOGICAL_OR a b | | binary commutative
 LOGISTIC x | | unary
-LOG_SOFTMAX x | |
+LOG_SOFTMAX x:1+ | | kind
 LSH_PROJECTION hash input weight? | type:LSHProjection=UNKNOWN |
-LSTM input... | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 kernel_type:LSTMKernel=FULL asymmetric_quantize_inputs:b=false* |
-MATRIX_DIAG x | |
-MATRIX_SET_DIAG x diagonal | |
+LSTM input...? | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 kernel_type:LSTMKernel=FULL asymmetric_quantize_inputs:b=false* | results=1-4 operands=5+ kind
+MATRIX_DIAG x:1+ | |
+MATRIX_SET_DIAG x:2+ diagonal | |
 MAXIMUM a b | | binary commutative
-MAX_POOL_2D input | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 filter_width:i=0~1 filter_height:i=0~1 fused_activation_function:Activation=NONE |
-MEAN input axis | keep_dims:b=false |
+MAX_POOL_2D input:4 | padding:Padding=SAME stride_w:i=0~1@positive stride_h:i=0~1@positive filter_width:i=0~1@positive filter_height:i=0~1@positive fused_activation_function:Activation=NONE | kind
+MEAN input axis | keep_dims:b=false | kind
 MINIMUM a b | | binary commutative
-MIRROR_PAD input paddings | mode:MirrorPad=REFLECT | movement
+MIRROR_PAD input paddings | mode:MirrorPad=REFLECT | movement kind
 MUL a b | fused_activation_function:Activation=NONE | binary commutative
 MULTINOMIAL logits samples | seed:i=0 seed2:i=0 |
 NEG x | | unary
-NON_MAX_SUPPRESSION_V4 boxes scores max_output iou_threshold score_threshold | |
-NON_MAX_SUPPRESSION_V5 boxes scores max_output iou_threshold score_threshold sigma | |
+NON_MAX_SUPPRESSION_V4 boxes scores max_output iou_threshold score_threshold | | results=2
+NON_MAX_SUPPRESSION_V5 boxes scores max_output iou_threshold score_threshold sigma | | results=3
 NOT_EQUAL a b | | compare commutative
-ONE_HOT indices depth on off | axis:i=0~-1 |
-PACK x... | values_count:i=0* axis:i=0 | movement
-PAD input paddings | | movement
-PADV2 input paddings value | | movement
-PLACEHOLDER_FOR_GREATER_OP_CODES x... | |
+ONE_HOT indices depth on off | axis:i=0~-1@result_axis |
+PACK x... | values_count:i=0* axis:i=0@result_axis | movement operands=1+ kind
+PAD input paddings | | movement kind
+PADV2 input paddings value | | movement kind
+PLACEHOLDER_FOR_GREATER_OP_CODES x...? | | results=any
 POW a b | | binary
-PRELU input alpha | |
+PRELU input alpha | | kind
 QUANTIZE input | |
 RANDOM_STANDARD_NORMAL shape | seed:i=0 seed2:i=0 |
 RANDOM_UNIFORM shape | seed:i=0 seed2:i=0 |
@@ -142,65 +147,65 @@ READ_VARIABLE resource | |
 REAL x | |
 REDUCE_ALL input axis | keep_dims:b=false |
 REDUCE_ANY input axis | keep_dims:b=false |
-REDUCE_MAX input axis | keep_dims:b=false |
-REDUCE_MIN input axis | keep_dims:b=false |
-REDUCE_PROD input axis | keep_dims:b=false |
+REDUCE_MAX input axis | keep_dims:b=false | kind
+REDUCE_MIN input axis | keep_dims:b=false | kind
+REDUCE_PROD input axis | keep_dims:b=false | kind
 REDUCE_WINDOW input init window_shape window_strides window_dilations | reduce_function:ReduceWindow=UNSUPPORTED |
 RELU x | | unary
 RELU6 x | | unary
 RELU_0_TO_1 x | | unary
 RELU_N1_TO_1 x | | unary
-RESHAPE input shape? | new_shape:I=* | movement
-RESIZE_BILINEAR input size | align_corners:b=false half_pixel_centers:b=false |
-RESIZE_NEAREST_NEIGHBOR input size | align_corners:b=false half_pixel_centers:b=false | movement
-REVERSE_SEQUENCE input lengths | seq_dim:i=0 batch_dim:i=0 | movement
-REVERSE_V2 input axis | | movement
-RFFT2D input fft_length | |
+RESHAPE input shape? | new_shape:I=* | movement kind
+RESIZE_BILINEAR input:4 size | align_corners:b=false half_pixel_centers:b=false | kind
+RESIZE_NEAREST_NEIGHBOR input:4 size | align_corners:b=false half_pixel_centers:b=false | movement kind
+REVERSE_SEQUENCE input:1+ lengths | seq_dim:i=0@axis batch_dim:i=0@axis | movement kind
+REVERSE_V2 input axis | | movement kind
+RFFT2D input:2+ fft_length | |
 RIGHT_SHIFT a b | | binary
-RNN input... | fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* |
+RNN input...? | fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* | operands=5+ kind
 ROUND x | | unary
 RSQRT x | | unary
-SCATTER_ND indices updates shape | |
-SEGMENT_SUM input ids | |
+SCATTER_ND indices:1+ updates shape | |
+SEGMENT_SUM input:1+ ids | |
 SELECT condition a b | | movement
 SELECT_V2 condition a b | | movement
 SHAPE input | out_type:TensorType=FLOAT32* |
 SIGN x | | unary
 SIN x | | unary
 SKIP_GRAM x | ngram_size:i=0 max_skip_size:i=0 include_all_ngrams:b=false |
-SLICE input begin size | | movement
-SOFTMAX x | beta:f=0~1 |
-SPACE_TO_BATCH_ND input block_shape paddings | | movement
-SPACE_TO_DEPTH input | block_size:i=0 | movement
+SLICE input begin size | | movement kind
+SOFTMAX x:1+ | beta:f=0~1 | kind
+SPACE_TO_BATCH_ND input block_shape paddings | | movement kind
+SPACE_TO_DEPTH input:4 | block_size:i=0@positive | movement kind
 SPARSE_TO_DENSE indices shape values default | validate_indices:b=false |
-SPLIT axis input | num_splits:i=0* | movement
-SPLIT_V input sizes axis | num_splits:i=0* | movement
+SPLIT axis input:1+ | num_splits:i=0* | movement results=1+
+SPLIT_V input:1+ sizes axis | num_splits:i=0* | movement results=1+
 SQRT x | | unary
 SQUARE x | | unary
 SQUARED_DIFFERENCE a b | | binary commutative
-SQUEEZE input | squeeze_dims:I= | movement
+SQUEEZE input | squeeze_dims:I= | movement kind
 STABLEHLO_ABS x | |
 STABLEHLO_ADD a b | | commutative
 STABLEHLO_AND a b | | commutative
 STABLEHLO_BROADCAST_IN_DIM operand dimensions? | broadcast_dimensions:I= | movement
-STABLEHLO_CASE index x... | branch_subgraph_indices:I= |
+STABLEHLO_CASE index x... | branch_subgraph_indices:I= | results=any
 STABLEHLO_CBRT x | |
 STABLEHLO_CLAMP min operand max | |
 STABLEHLO_COMPARE a b | comparison_direction:Direction=STABLEHLO_COMPARISON_DIRECTION_EQ compare_type:Comparison=STABLEHLO_COMPARISON_TYPE_NOTYPE |
-STABLEHLO_COMPOSITE x... | name:s= decomposition_subgraph_index:i=0 composite_attributes:B= composite_attributes_format:i=0 version:i=0 |
-STABLEHLO_CONCATENATE x... | dimension:i=0 | movement
+STABLEHLO_COMPOSITE x...? | name:s= decomposition_subgraph_index:i=0@decomposition composite_attributes:B= composite_attributes_format:i=0 version:i=0 | results=any
+STABLEHLO_CONCATENATE x:1+... | dimension:i=0@axis | movement operands=1+
 STABLEHLO_CONVERT x | |
 STABLEHLO_CONVOLUTION input kernel | window_strides:I= padding:I= lhs_dilation:I= rhs_dilation:I= window_reversal:I= input_batch_dimension:i=0 input_feature_dimension:i=0 input_spatial_dimensions:I= kernel_input_feature_dimension:i=0 kernel_output_feature_dimension:i=0 kernel_spatial_dimensions:I= output_batch_dimension:i=0 output_feature_dimension:i=0 output_spatial_dimensions:I= feature_group_count:i=0 batch_group_count:i=0 precision_config:I= |
 STABLEHLO_COSINE x | |
-STABLEHLO_CUSTOM_CALL x... | call_target_name:s= has_side_effect:b=false backend_config:s= api_version:i=0 called_computations:I= custom_attributes:B= |
+STABLEHLO_CUSTOM_CALL x...? | call_target_name:s= has_side_effect:b=false backend_config:s= api_version:i=0 called_computations:I= custom_attributes:B= | results=any
 STABLEHLO_DIVIDE a b | |
 STABLEHLO_DOT_GENERAL a b | lhs_batching_dimensions:I= rhs_batching_dimensions:I= lhs_contracting_dimensions:I= rhs_contracting_dimensions:I= precision_config:I= |
-STABLEHLO_DYNAMIC_SLICE operand... | slice_sizes:I= | movement
-STABLEHLO_DYNAMIC_UPDATE_SLICE operand... | | movement
+STABLEHLO_DYNAMIC_SLICE operand... | slice_sizes:I= | movement operands=1+
+STABLEHLO_DYNAMIC_UPDATE_SLICE operand... | | movement operands=2+
 STABLEHLO_EXPONENTIAL x | |
 STABLEHLO_FLOOR x | |
 STABLEHLO_GATHER operand indices | offset_dims:I= collapsed_slice_dims:I= start_index_map:I= index_vector_dim:i=0 slice_sizes:I= indices_are_sorted:b=false | movement
-STABLEHLO_IOTA | iota_dimension:i=0 |
+STABLEHLO_IOTA | iota_dimension:i=0@result_axis |
 STABLEHLO_LOG x | |
 STABLEHLO_LOGISTIC x | |
 STABLEHLO_MAXIMUM a b | | commutative
@@ -210,42 +215,42 @@ STABLEHLO_NEGATE x | |
 STABLEHLO_OR a b | | commutative
 STABLEHLO_PAD operand value | edge_padding_low:I= edge_padding_high:I= interior_padding:I= | movement
 STABLEHLO_POWER a b | |
-STABLEHLO_REDUCE x... | dimensions:I= body_subgraph_index:i=0 |
-STABLEHLO_REDUCE_WINDOW x... | window_dimensions:I= window_strides:I= base_dilations:I= window_dilations:I= padding:I= body_subgraph_index:i=0 |
+STABLEHLO_REDUCE x... | dimensions:I= body_subgraph_index:i=0 | results=1+ operands=2+
+STABLEHLO_REDUCE_WINDOW x... | window_dimensions:I= window_strides:I= base_dilations:I= window_dilations:I= padding:I= body_subgraph_index:i=0 | results=1+ operands=2+
 STABLEHLO_REMAINDER a b | |
 STABLEHLO_RESHAPE x | | movement
-STABLEHLO_RNG_BIT_GENERATOR state | algorithm:Rng=DEFAULT |
+STABLEHLO_RNG_BIT_GENERATOR state | algorithm:Rng=DEFAULT | results=2
 STABLEHLO_RSQRT x | |
 STABLEHLO_SCATTER operand indices updates | indices_are_sorted:b=false update_window_dims:I= inserted_window_dims:I= scatter_dims_to_operand_dims:I= index_vector_dim:i=0 unique_indices:b=false update_computation_subgraph_index:i=0 |
 STABLEHLO_SELECT condition a b | | movement
 STABLEHLO_SHIFT_LEFT a b | |
 STABLEHLO_SLICE x | start_indices:I= limit_indices:I= strides:I= | movement
-STABLEHLO_SORT x... | dimension:i=0 is_stable:b=false comparator_subgraph_index:i=0 |
+STABLEHLO_SORT x... | dimension:i=0@axis is_stable:b=false comparator_subgraph_index:i=0 | results=1+ operands=1+
 STABLEHLO_SUBTRACT a b | |
 STABLEHLO_TANH x | |
 STABLEHLO_TRANSPOSE x | permutation:I= | movement
-STABLEHLO_WHILE x... | cond_subgraph_index:i=0 body_subgraph_index:i=0 |
-STRIDED_SLICE input begin end strides | begin_mask:i=0 end_mask:i=0 ellipsis_mask:i=0 new_axis_mask:i=0 shrink_axis_mask:i=0 offset:b=false | movement
+STABLEHLO_WHILE x... | cond_subgraph_index:i=0@condition body_subgraph_index:i=0@body | results=any
+STRIDED_SLICE input begin end strides | begin_mask:i=0 end_mask:i=0 ellipsis_mask:i=0 new_axis_mask:i=0 shrink_axis_mask:i=0 offset:b=false | movement kind
 SUB a b | fused_activation_function:Activation=NONE pot_scale_int16:b=true* | binary
-SUM input axis | keep_dims:b=false |
-SVDF input weights_feature weights_time bias? state | rank:i=0 fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* |
+SUM input axis | keep_dims:b=false | kind
+SVDF input:2 weights_feature:2 weights_time:2 bias? state | rank:i=0 fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* | kind
 TANH x | | unary
-TILE input multiples | | movement
-TOPK_V2 input k | |
-TRANSPOSE input perm | | movement
-TRANSPOSE_CONV output_shape filter input bias? | padding:Padding=SAME stride_w:i=0~1 stride_h:i=0~1 fused_activation_function:Activation=NONE quantized_bias_type:TensorType=FLOAT32* |
-UNIDIRECTIONAL_SEQUENCE_LSTM input... | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 time_major:b=false asymmetric_quantize_inputs:b=false* diagonal_recurrent_tensors:b=false |
-UNIDIRECTIONAL_SEQUENCE_RNN input... | time_major:b=false fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* |
-UNIQUE input | idx_out_type:TensorType=FLOAT32~INT32 |
-UNPACK input | num:i=0* axis:i=0 | movement
+TILE input multiples | | movement kind
+TOPK_V2 input:1+ k | | results=2 kind
+TRANSPOSE input perm | | movement kind
+TRANSPOSE_CONV output_shape filter:4 input:4 bias? | padding:Padding=SAME stride_w:i=0~1@positive stride_h:i=0~1@positive fused_activation_function:Activation=NONE quantized_bias_type:TensorType=FLOAT32* |
+UNIDIRECTIONAL_SEQUENCE_LSTM input...? | fused_activation_function:Activation=NONE cell_clip:f=0 proj_clip:f=0 time_major:b=false asymmetric_quantize_inputs:b=false* diagonal_recurrent_tensors:b=false | operands=18+ kind
+UNIDIRECTIONAL_SEQUENCE_RNN input...? | time_major:b=false fused_activation_function:Activation=NONE asymmetric_quantize_inputs:b=false* | operands=5+ kind
+UNIQUE input | idx_out_type:TensorType=FLOAT32~INT32 | results=2
+UNPACK input:1+ | num:i=0* axis:i=0@axis | movement results=1+ kind
 UNSORTED_SEGMENT_MAX input ids num | |
 UNSORTED_SEGMENT_MIN input ids num | |
 UNSORTED_SEGMENT_PROD input ids num | |
 UNSORTED_SEGMENT_SUM input ids num | |
 VAR_HANDLE | container:s= shared_name:s= |
 WHERE condition | |
-WHILE x... | cond_subgraph_index:i=0 body_subgraph_index:i=0 |
-ZEROS_LIKE x | |
+WHILE x... | cond_subgraph_index:i=0@condition body_subgraph_index:i=0@body | results=any
+ZEROS_LIKE x | | kind
 )";
 
 /// Cuts the next piece up to `stop` off `text`, without blanks around it.
@@ -281,8 +286,33 @@ AttrValue value_of(std::string_view type, const EnumSpec* enumeration, std::stri
   return number;
 }
 
+AttributeRole role_of(std::string_view text) {
+  static constexpr std::string_view names[] = {"free",   "positive",  "axis", "result_axis",
+                                               "branch", "condition", "body", "decomposition"};
+  const auto at = std::find(std::begin(names), std::end(names), text);
+  return static_cast<AttributeRole>(at - std::begin(names));
+}
+
+/// "2", "1-4", "1+" or "any".
+std::pair<int, int> range_of(std::string_view text) {
+  if (text == "any") return {0, any_number};
+  const auto number = [](std::string_view digits) {
+    int n = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    return n;
+  };
+  const int least = number(text);
+  if (text.ends_with('+')) return {least, any_number};
+  const std::size_t dash = text.find('-');
+  return {least, dash == std::string_view::npos ? least : number(text.substr(dash + 1))};
+}
+
 AttributeSpec attribute_of(const OpTable& table, std::string_view text) {
   AttributeSpec spec;
+  if (const std::size_t at = text.find('@'); at != std::string_view::npos) {
+    spec.role = role_of(text.substr(at + 1));
+    text = text.substr(0, at);
+  }
   if (text.ends_with('*')) spec.ignored = true, text.remove_suffix(1);
   spec.name = cut(text, ':');
   const std::string_view type = cut(text, '=');
@@ -294,29 +324,38 @@ AttributeSpec attribute_of(const OpTable& table, std::string_view text) {
   return spec;
 }
 
+void add_operand(OpSpec& spec, std::string_view text) {
+  OperandSpec operand;
+  if (text.ends_with('?')) operand.optional = true, text.remove_suffix(1);
+  if (text.ends_with("..."))
+    spec.variadic = true, text.remove_suffix(3);
+  else if (!operand.optional)
+    ++spec.required, spec.least_operands = static_cast<int>(spec.operands.size()) + 1;
+  const std::string_view operand_name = cut(text, ':');
+  if (!text.empty()) std::tie(operand.least_rank, operand.most_rank) = range_of(text);
+  spec.operands.emplace_back(operand_name);
+  spec.operand_specs.push_back(operand);
+}
+
+void add_trait(OpSpec& spec, std::string_view trait) {
+  if (trait == "unary") spec.unary = spec.keeps_kind = true;
+  if (trait == "binary") spec.binary = spec.keeps_kind = true;
+  if (trait == "compare") spec.compare = true;
+  if (trait == "commutative") spec.commutative = true;
+  if (trait == "movement") spec.movement = true;
+  if (trait == "kind") spec.keeps_kind = true;
+  if (trait.starts_with("results="))
+    std::tie(spec.least_results, spec.most_results) = range_of(trait.substr(8));
+  if (trait.starts_with("operands=")) spec.least_operands = range_of(trait.substr(9)).first;
+}
+
 OpSpec op_of(const OpTable& table, std::string_view line) {
   OpSpec spec;
   std::string_view operands = cut(line, '|'), attributes = cut(line, '|');
   spec.name = cut(operands, ' ');
-  while (!operands.empty()) {
-    std::string_view operand = cut(operands, ' ');
-    if (operand.ends_with("..."))
-      spec.variadic = true, operand.remove_suffix(3);
-    else if (operand.ends_with('?'))
-      operand.remove_suffix(1);
-    else
-      ++spec.required;
-    spec.operands.emplace_back(operand);
-  }
+  while (!operands.empty()) add_operand(spec, cut(operands, ' '));
   while (!attributes.empty()) spec.attributes.push_back(attribute_of(table, cut(attributes, ' ')));
-  while (!line.empty()) {
-    const std::string_view trait = cut(line, ' ');
-    if (trait == "unary") spec.unary = true;
-    if (trait == "binary") spec.binary = true;
-    if (trait == "compare") spec.compare = true;
-    if (trait == "commutative") spec.commutative = true;
-    if (trait == "movement") spec.movement = true;
-  }
+  while (!line.empty()) add_trait(spec, cut(line, ' '));
   return spec;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/format/tflite/options.h"
 #include "lib/format/tflite/sparsity.h"
 #include "lib/format/tflite/verify.h"
+#include "lib/op/well_formed.h"
 #include "tflite_generated.h"
 
 namespace md::tfl {
@@ -385,6 +386,7 @@ Result<TfliteFile> Reader::read() {
   for (std::size_t g = 0; g < graphs; ++g)
     if (auto done = read_graph(g); !done) return tl::make_unexpected(done.error());
   if (auto done = check_calls(); !done) return tl::make_unexpected(done.error());
+  if (const auto wrong = malformed(out_.model)) return tl::make_unexpected(bad("{}", *wrong).error());
   if (auto done = read_signatures(); !done) return tl::make_unexpected(done.error());
   read_metadata();
   return std::move(out_);
