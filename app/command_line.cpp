@@ -23,6 +23,7 @@ struct Parsed {
   Options options;
   NumericOptions numeric;
   std::string subject, model, before, after, html, schema = "diagnosis", format = "text";
+  bool markdown = false;
   std::vector<std::string> files;
 };
 
@@ -256,6 +257,7 @@ class CommandLine {
     add_screen_options(rules, o);
     rules->require_subcommand(0, 1);
     CLI::App* list = rules->add_subcommand("list", "every rule, one a line");
+    list->add_flag("--markdown", in_.markdown, "as the page rules/INDEX.md");
     add_rule_options(list, o);
     add_screen_options(list, o);
     rules_test_ = rules->add_subcommand(
@@ -365,7 +367,8 @@ class CommandLine {
     if (name == "log") return run_log(in_.options);
     if (name == "explain") return run_explain(in_.options, in_.subject);
     if (name == "rules")
-      return rules_test_->parsed() ? run_rules_test(in_.options, in_.files) : run_rules_list(in_.options);
+      return rules_test_->parsed() ? run_rules_test(in_.options, in_.files)
+                                   : run_rules_list(in_.options, in_.markdown);
     if (name == "schema")
       return in_.schema == "config" ? (print_data(config_schema(program_)) ? 0 : 4) : run_schema(in_.schema);
     if (name == "report") return run_report(in_.options, in_.files, in_.html);

@@ -11,7 +11,8 @@ int run_check(const Options& options);
 int run_fix(const Options& options);
 int run_log(const Options& options);
 int run_explain(const Options& options, const std::string& subject);
-int run_rules_list(const Options& options);
+/// `markdown`: as rules/INDEX.md.
+int run_rules_list(const Options& options, bool markdown);
 int run_rules_test(const Options& options, const std::vector<std::string>& files);
 int run_inspect(const Options& options, const std::string& model, const std::string& format);
 int run_diff(const std::string& before, const std::string& after, const std::string& format);

@@ -9,6 +9,7 @@
 #include "lib/baseline/baseline.h"
 #include "lib/diagnose/evidence.h"
 #include "lib/report/report.h"
+#include "lib/rule/page/index.h"
 #include "lib/rule/page/examples.h"
 #include "lib/rule/page/page.h"
 #include "lib/rule/page/page_data.h"
@@ -62,9 +63,10 @@ int run_explain(const Options& options, const std::string& subject) {
   return looks_like_a_name(subject) ? report(rule.error()) : explain_text(options, *rules, subject);
 }
 
-int run_rules_list(const Options& options) {
+int run_rules_list(const Options& options, bool markdown) {
   auto rules = load_rules(options);
   if (!rules) return report(rules.error());
+  if (markdown) return print_data(rule_index(rules->rules())) ? 0 : 4;
   std::size_t widest = 0;
   for (const Rule& rule : rules->rules()) widest = std::max(widest, rule.id.size() + 1 + rule.name.size());
   std::string out;

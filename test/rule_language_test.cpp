@@ -326,3 +326,123 @@ TEST_CASE("no page makes the reader crash", "[rule]") {
   CHECK(load_error("match { %y = RELU(%x) where " + std::string(5000, '(')).find("nested too deeply") !=
         std::string::npos);
 }
+
+TEST_CASE("an operand may be absent, and further ones are taken by ...", "[rule]") {
+  const std::string block =
+      "match { %y = FULLY_CONNECTED(%x, %w, %b?) }\nreplace \"r\" { %y = root(%x, %w, %b) }";
+  for (const char* text :
+       {"input %x : f32[1, 2]\nconst %w : f32[2, 2] = random(1)\n%y = FULLY_CONNECTED(%x, %w, _)\noutput "
+        "%y\n",
+        "input %x : f32[1, 2]\nconst %w : f32[2, 2] = random(1)\nconst %b : f32[2] = [1.0, 2.0]\n"
+        "%y = FULLY_CONNECTED(%x, %w, %b)\noutput %y\n"}) {
+    const Model model = model_of(text);
+    const auto found = sites(block, model);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].outcome == Rewrite::Site::Outcome::fires);
+    CHECK((found[0].bindings.values.at("b") == none_id) ==
+          (std::string_view(text).find("%b") == std::string_view::npos));
+  }
+  const Model joined = model_of(
+      "input %x : f32[1, 2]\n%a = ABS(%x)\n%y = CONCATENATION(%x, %a, %x) { axis = 1 }\noutput %y\n");
+  const std::string open =
+      "match { %y = CONCATENATION(%x, ...) { ... } }\nreplace \"r\" { %y = splat(0.0, %y) }";
+  CHECK(sites(open, joined).size() == 1);
+  CHECK(sites("match { %y = CONCATENATION(%x) { axis = _ } }\nreplace \"r\" { %y = splat(0.0, %y) }", joined)
+            .empty());
+}
+
+TEST_CASE("one pattern for several operators and for parts that may be missing", "[rule]") {
+  const std::string block = R"(match {
+  %n = MUL(%x, 2.0) or %x
+  %y = RELU | ABS(%n)
+}
+replace "r" { %y = NEG(%x) })";
+  const auto with = [&](const std::string& body) {
+    return sites(block,
+                 model_of("input %x : f32[4]\nconst %two : f32[] = [2.0]\nconst %three : f32[] = [3.0]\n" +
+                          body + "output %y\n"));
+  };
+  const auto doubled = with("%d = MUL(%x, %two)\n%y = RELU(%d)\n");
+  REQUIRE(doubled.size() == 1);
+  CHECK(doubled[0].bindings.nodes.size() == 2);
+  CHECK(doubled[0].bindings.values.at("x") == 0);
+  const auto plain = with("%y = ABS(%x)\n");
+  REQUIRE(plain.size() == 1);
+  CHECK(plain[0].bindings.nodes.size() == 1);
+  CHECK(plain[0].bindings.names.at("op").text == "ABS");
+  const auto tripled = with("%d = MUL(%x, %three)\n%y = RELU(%d)\n");  // another factor: the value as it is
+  REQUIRE(tripled.size() == 1);
+  CHECK(tripled[0].bindings.nodes.size() == 1);
+  CHECK(with("%y = NEG(%x)\n").empty());
+}
+
+TEST_CASE("a page calls a rewrite of the library, speaks of what it found, or only advises", "[rule]") {
+  const std::string data =
+      R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"],
+  "rows": { "by": "op", "table": { "ABS": { "message": "{op} of {sizes(%x)}", "reason": "{why} it", "why": "drop" },
+                                   "otherwise": { "message": "{op}" } } } })";
+  const auto advice = parse_rule("p.md", page(data, R"(```rewrite tflite
+match { %y = ABS | NEG(%x) }
+```
+)" + examples));
+  INFO((advice ? std::string() : advice.error().message));
+  REQUIRE(advice);
+  const Model model = model_of("input %x : f32[1, 7]\n%a = ABS(%x)\n%y = NEG(%a)\noutput %y\n");
+  const auto results = run_rule(*advice, DetectContext{model, 0, model.graphs[0]});
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].state == DetectResult::State::advice);
+  CHECK(results[0].message == "ABS of 1x7");
+  CHECK(results[0].reason == "drop it");
+  CHECK(results[1].message == "NEG");
+  const auto fixes = parse_rule(
+      "p.md", page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })",
+                   "```rewrite tflite\nmatch { %y = NEG(%x) }\nfix \"as {rank(%x)} axes\" "
+                   "reshaped_operand(0, [7, 1])\n"
+                   "```\n" +
+                       examples));
+  INFO((fixes ? std::string() : fixes.error().message));
+  REQUIRE(fixes);
+  const auto fixed = run_rule(*fixes, DetectContext{model, 0, model.graphs[0]});
+  REQUIRE(fixed.size() == 1);
+  REQUIRE(fixed[0].fixes.size() == 1);
+  CHECK(fixed[0].fixes[0].patch.title == "as 2 axes");
+  CHECK(fixed[0].nodes == std::vector<NodeId>{1});
+}
+
+TEST_CASE("a match without a statement is about the graph", "[rule]") {
+  const Model model = model_of("input %x : f32[4]\n%a = ABS(%x)\n%y = ABS(%a)\noutput %y\n");
+  const auto found =
+      sites("match { where nodes() > 1 let most = commonest() }\nfix folded_constants()", model);
+  CHECK(found.empty());  // the conditions hold, and there is nothing to do
+  CHECK(sites("match { where nodes() > 2 }\nfix folded_constants()", model)[0].outcome ==
+        Rewrite::Site::Outcome::unmet);
+}
+
+TEST_CASE("what is wrong with a fix, a form or a sentence is said when the page loads", "[rule]") {
+  const auto wrong = [](std::string_view text) {
+    const auto tree = parse_rewrite("r.md", 1, text, Format::tflite);
+    return tree ? std::string() : tree.error().message;
+  };
+  CHECK(wrong("match { %y = ABS(%x) }\nfix reshaped_operad(0, [1])") ==
+        "r.md:2: unknown rewrite reshaped_operad (did you mean \"reshaped_operand\"?)");
+  CHECK(wrong("match { %y = ABS(%x) }\nfix reshaped_operand(0)") ==
+        "r.md:2: reshaped_operand takes an operand's position and a shape");
+  CHECK(wrong("match { %y = ABS(%x) }\nfix reshaped_operand(0, shape(%z))")
+            .starts_with("r.md:2: %z is not bound"));
+  CHECK(wrong("match { %y = ABS(%x) or %x }\nreplace \"r\" { %y = NEG(%x) }") ==
+        "r.md:1: the root is an operator in every form");
+  CHECK(wrong("match { where nodes() > 1 }\nreplace \"r\" { %y = NEG(%x) }")
+            .starts_with("r.md:2: there is nothing"));
+  CHECK(wrong("match { %y = ABS | NEGG(%x) }\nreplace \"r\" { %y = NEG(%x) }")
+            .starts_with("r.md:1: unknown operator or function NEGG"));
+  CHECK(
+      page_error(
+          page(
+              R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"], "message": "{siz(%x)}" })",
+              block + examples))
+          .find("unknown function siz") != std::string::npos);
+  CHECK(page_error(
+            page(R"({ "id": "TST001", "severity": "fatal", "graph": true, "references": ["https://x"] })",
+                 "```rewrite tflite\nmatch { %y = RELU_0_TO_1(%x) }\n```\n" + examples))
+            .find("needs a \"reason\"") != std::string::npos);
+}

@@ -1,7 +1,9 @@
 // Every rule that the program carries, against its own page.
 #include "lib/rule/page/rule.h"
 
+#include "lib/rule/page/index.h"
 #include "lib/rule/language/builtins.h"
+#include "lib/rule/language/named_rewrite.h"
 #include "lib/rule/page/examples.h"
 #include "test/catch.h"
 #include "test/golden.h"
@@ -61,4 +63,33 @@ TEST_CASE("the guide lists every function of the language", "[rules]") {
     INFO(row);
     CHECK(guide.find(row) != std::string::npos);
   }
+}
+
+TEST_CASE("the guide lists every rewrite that a page may name, and pages use each of them", "[rules]") {
+  const std::string guide = test::read_text(test::source_dir() + "/rules/README.md");
+  for (const NamedRewrite& rewrite : named_rewrites()) {
+    const std::string takes(rewrite.arguments.empty() ? "nothing" : rewrite.arguments);
+    const std::string row =
+        "| `" + std::string(rewrite.name) + "` | " + takes + " | " + std::string(rewrite.law) + " |";
+    INFO(row);
+    CHECK(guide.find(row) != std::string::npos);
+    const bool used = std::any_of(book().rules().begin(), book().rules().end(), [&](const Rule& rule) {
+      return rule.markdown.find(std::string(rewrite.name) + "(") != std::string::npos;
+    });
+    CHECK(used);
+  }
+}
+
+TEST_CASE("the index lists the rules as they are (modeldoctor rules list --markdown > rules/INDEX.md)",
+          "[rules]") {
+  CHECK(test::differs_from_golden(test::source_dir() + "/rules/INDEX.md", rule_index(book().rules())) == "");
+}
+
+TEST_CASE("most rules that change a file need no C++ of their own", "[rules]") {
+  const auto count = [](auto&& wanted) {
+    return std::count_if(book().rules().begin(), book().rules().end(), wanted);
+  };
+  const auto fixes = count([](const Rule& rule) { return has_fix(rule); });
+  const auto without = count([](const Rule& rule) { return has_fix(rule) && !rule.detector; });
+  CHECK(2 * without >= fixes);
 }

@@ -187,7 +187,7 @@ void Lexer::read_symbol() {
       return;
     }
   const char c = text_[at_];
-  if (std::string_view("()[]{},=:.?_@<>-").find(c) == std::string_view::npos) {
+  if (std::string_view("()[]{},=:.?_@<>-|").find(c) == std::string_view::npos) {
     fail(fmt::format("unexpected character \"{}\"", c));
     return;
   }

@@ -16,7 +16,7 @@ struct Token {
     integer,
     real,    ///< has a point or an exponent
     string,  ///< "..." with \" and \\ and \n
-    symbol   ///< one of ( ) [ ] { } , = : . ? _ @ or == != < <= > >= :: ...
+    symbol   ///< one of ( ) [ ] { } , = : . ? _ @ | or == != < <= > >= :: ...
   } kind = Kind::end;
   std::string text;
   std::int64_t number = 0;  ///< integer

@@ -192,14 +192,18 @@ const char* NormSite::name() const {
   return "";
 }
 
+std::optional<NormSite> norm_at(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  NormSite site;
+  if ((node.op != "RSQRT" && node.op != "SQRT") || node.inputs.empty() || !read_site(graph, id, site))
+    return std::nullopt;
+  return site;
+}
+
 std::vector<NormSite> find_norms(const Graph& graph) {
   std::vector<NormSite> sites;
-  for (const NodeId id : graph.order) {
-    const Node& node = graph.node(id);
-    if ((node.op != "RSQRT" && node.op != "SQRT") || node.inputs.empty()) continue;
-    NormSite site;
-    if (read_site(graph, id, site)) sites.push_back(std::move(site));
-  }
+  for (const NodeId id : graph.order)
+    if (auto site = norm_at(graph, id)) sites.push_back(*std::move(site));
   return sites;
 }
 

@@ -2,6 +2,7 @@
 // GroupNorm, as today's and older converters emit them. All square a value, reduce the squares, and divide by
 // the root.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct NormSite {
 /// Every site whose squares are taken of an unscaled value (one that was divided by its largest magnitude
 /// before is mended already), in execution order.
 std::vector<NormSite> find_norms(const Graph& graph);
+
+/// The one whose root (RSQRT or SQRT) is this node.
+std::optional<NormSite> norm_at(const Graph& graph, NodeId root);
 
 /// Nothing but moves, sums and products with constants lies between the graph's inputs and the value: it
 /// grows with the inputs and nothing in the model bounds it.

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "lib/format/torch/builder.h"
+#include "lib/rewrite/aten/regions.h"
 #include "lib/rule/page/detector.h"
-#include "rules/aten/regions.h"
 
 namespace md {
 namespace {

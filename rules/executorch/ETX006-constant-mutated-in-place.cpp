@@ -3,9 +3,9 @@
 #include "lib/eval/fold.h"
 #include "lib/format/torch/builder.h"
 #include "lib/format/torch/view.h"
+#include "lib/rewrite/aten/functionalize.h"
+#include "lib/rewrite/aten/shared_constants.h"
 #include "lib/rule/page/detector.h"
-#include "rules/aten/functionalize.h"
-#include "rules/aten/shared_constants.h"
 
 namespace md {
 namespace {

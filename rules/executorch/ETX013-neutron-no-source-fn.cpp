@@ -2,8 +2,8 @@
 
 #include "lib/edit/builder.h"
 #include "lib/format/torch/view.h"
+#include "lib/rewrite/aten/shared_constants.h"
 #include "lib/rule/page/detector.h"
-#include "rules/aten/shared_constants.h"
 
 namespace md {
 namespace {

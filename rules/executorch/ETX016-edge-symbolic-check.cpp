@@ -2,8 +2,8 @@
 
 #include "lib/format/torch/builder.h"
 #include "lib/format/torch/view.h"
+#include "lib/rewrite/aten/check_chain.h"
 #include "lib/rule/page/detector.h"
-#include "rules/aten/check_chain.h"
 
 namespace md {
 namespace {

@@ -22,8 +22,11 @@ class ReplacementBuilder {
                      const Bindings& bindings)
       : tree_(tree),
         replacement_(replacement),
+        context_(context),
         graph_(context.graph),
-        builder_(context.graph, context.graph_index, replacement.title),
+        builder_(
+            context.graph, context.graph_index,
+            fill_template(replacement.title, Scope{context.graph, nullptr, none_id, &context}, bindings)),
         bindings_(bindings) {
     for (const Item& item : tree.match)
       if (item.kind == Item::Kind::statement) root_ = &item.statement;
@@ -48,7 +51,7 @@ class ReplacementBuilder {
  private:
   Scope scope() const {
     const ValueId root = root_values_.empty() ? none_id : *root_values_.begin();
-    return Scope{graph_, &builder_, root};
+    return Scope{graph_, &builder_, root, &context_};
   }
 
   Reason apply(const Item& item) {
@@ -142,10 +145,17 @@ class ReplacementBuilder {
     Node made;
     made.op = s.op;
     made.custom = s.custom;
+    if (s.op == kRootOperator) {
+      made.op = graph_.node(root_node_).op;
+      made.custom = graph_.node(root_node_).custom;
+      made.attrs = graph_.node(root_node_).attrs;
+    }
     made.version = 0;
     made.layer = graph_.node(root_node_).layer;
     for (std::size_t i = 0; i < s.operands.size(); ++i)
       if (Reason reason = operand(s, i, made)) return reason;
+    if (s.op == kRootOperator)
+      while (!made.inputs.empty() && made.inputs.back() == none_id) made.inputs.pop_back();
     if (Reason reason = attributes(s, made)) return reason;
     if (Reason reason = results(s, made)) return reason;
     builder_.add_node(std::move(made));
@@ -170,13 +180,18 @@ class ReplacementBuilder {
     return std::nullopt;
   }
 
+  /// `root` is the operator that was matched as the root.
+  const std::string& operator_of(const Statement& s) const {
+    return s.op == kRootOperator ? graph_.node(root_node_).op : s.op;
+  }
+
   std::string operand_name(const Statement& s, std::size_t i) const {
-    const OpSpec* spec = find_op(tree_.format, s.op);
+    const OpSpec* spec = find_op(tree_.format, operator_of(s));
     return spec && i < spec->operands.size() ? spec->operands[i] : "const";
   }
 
   Reason attributes(const Statement& s, Node& made) {
-    const OpSpec* spec = find_op(tree_.format, s.op);
+    const OpSpec* spec = find_op(tree_.format, operator_of(s));
     for (const auto& [key, expression] : s.attributes) {
       const AttributeSpec* known = spec ? spec->find(key) : nullptr;
       if (known && known->enumeration && expression.kind == Expression::Kind::name)
@@ -229,8 +244,8 @@ class ReplacementBuilder {
     const auto types = infer_types(tree_.format, made, operands, s.results.size());
     const bool all_root = std::all_of(s.results.begin(), s.results.end(),
                                       [&](const std::string& r) { return r.empty() || is_root(r); });
-    if (!types && !(all_root && find_op(tree_.format, s.op) == nullptr))
-      return fmt::format("{}: {}", s.op, types.error());
+    if (!types && !(all_root && find_op(tree_.format, operator_of(s)) == nullptr))
+      return fmt::format("{}: {}", made.op, types.error());
     std::vector<ValueType> given;
     for (std::size_t i = 0; i < s.results.size(); ++i) {
       const std::string& result = s.results[i];
@@ -267,6 +282,7 @@ class ReplacementBuilder {
 
   const RewriteTree& tree_;
   const Replacement& replacement_;
+  const DetectContext& context_;
   const Graph& graph_;
   PatchBuilder builder_;
   Bindings bindings_;

@@ -15,6 +15,7 @@ namespace md::builtin {
 std::span<const Builtin> value_functions();     ///< what is known about values
 std::span<const Builtin> list_functions();      ///< arithmetic on numbers and lists
 std::span<const Builtin> constant_functions();  ///< new constants, and patterns in constants
+std::span<const Builtin> graph_functions();     ///< the graph around the match, and the target
 
 using Args = std::span<const Datum>;
 

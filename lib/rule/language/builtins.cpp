@@ -9,8 +9,8 @@ namespace md {
 std::span<const Builtin> builtins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> all;
-    for (const auto part :
-         {builtin::value_functions(), builtin::list_functions(), builtin::constant_functions()})
+    for (const auto part : {builtin::value_functions(), builtin::list_functions(),
+                            builtin::constant_functions(), builtin::graph_functions()})
       all.insert(all.end(), part.begin(), part.end());
     std::sort(all.begin(), all.end(), [](const Builtin& a, const Builtin& b) { return a.name < b.name; });
     return all;

@@ -12,11 +12,14 @@
 
 namespace md {
 
+struct DetectContext;
+
 /// Where an expression is evaluated: the graph as it is, and the new values of the replacement being built.
 struct Scope {
   const Graph& graph;
-  const PatchBuilder* patch = nullptr;  ///< null while matching
-  ValueId root = none_id;               ///< the value that is replaced
+  const PatchBuilder* patch = nullptr;     ///< null while matching
+  ValueId root = none_id;                  ///< the value that is replaced
+  const DetectContext* context = nullptr;  ///< target and model; null where only the graph is known
   const Value& value(ValueId id) const { return patch ? patch->value(id) : graph.value(id); }
 };
 

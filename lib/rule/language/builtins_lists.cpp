@@ -89,6 +89,27 @@ Evaluated difference(const Scope&, Args args) {
   return pairwise(args, [](double a, double b) { return std::optional(a - b); });
 }
 
+Evaluated remainder(const Scope&, Args args) {
+  if (!is_number(args, 0) || !is_number(args, 1) || args[1].number == 0) return no(wants_numbers);
+  return Datum::of(std::fmod(args[0].number, args[1].number));
+}
+
+/// The axis counted from the front.
+Evaluated axis(const Scope&, Args args) {
+  if (!is_number(args, 0) || !is_number(args, 1)) return no(wants_numbers);
+  const double at = args[0].number < 0 ? args[0].number + args[1].number : args[0].number;
+  return at >= 0 && at < args[1].number ? Datum::of(at) : Datum();
+}
+
+Evaluated least(const Scope&, Args args) {
+  if (!is_list(args, 0) || args[0].list.empty()) return no("expected a list");
+  return Datum::of(*std::min_element(args[0].list.begin(), args[0].list.end()));
+}
+Evaluated greatest(const Scope&, Args args) {
+  if (!is_list(args, 0) || args[0].list.empty()) return no("expected a list");
+  return Datum::of(*std::max_element(args[0].list.begin(), args[0].list.end()));
+}
+
 /// A shape with ones in front up to the rank.
 Evaluated aligned(const Scope&, Args args) {
   if (!is_list(args, 0) || !is_number(args, 1)) return no(wants_numbers);
@@ -101,13 +122,17 @@ Evaluated aligned(const Scope&, Args args) {
 
 constexpr Builtin table[] = {
     {"aligned", 2, 2, "a shape and a rank: ones in front", aligned},
+    {"axis", 2, 2, "a number, which may count from the end, and a rank", axis},
     {"count", 1, 1, "a list", count},
     {"difference", 2, 2, "two numbers or lists", difference},
+    {"greatest", 1, 1, "a list", greatest},
     {"item", 2, 2, "a list and a position", item},
     {"join", 1, 8, "numbers and lists", join},
+    {"least", 1, 1, "a list", least},
     {"part", 2, 3, "a list, the first position, and optionally the one behind the last", part},
     {"product", 1, 8, "numbers and lists", product},
     {"quotient", 2, 2, "two numbers or lists that divide", quotient},
+    {"remainder", 2, 2, "two numbers", remainder},
     {"sum", 2, 2, "two numbers or lists", sum},
 };
 

@@ -80,6 +80,55 @@ Evaluated version(const Scope& scope, Args args) {
   return Datum::of(static_cast<double>(scope.graph.node(node).version));
 }
 
+Evaluated is_static_value(const Scope& scope, Args args) {
+  const Value* v = value_at(scope, args, 0);
+  return Datum::of(v && std::all_of(v->shape.begin(), v->shape.end(), [](std::int64_t d) { return d >= 0; }));
+}
+
+/// f32 or f16.
+Evaluated is_float_like(const Scope& scope, Args args) {
+  const Value* v = value_at(scope, args, 0);
+  return Datum::of(v && (v->dtype == DType::f32 || v->dtype == DType::f16));
+}
+Evaluated is_whole(const Scope& scope, Args args) {
+  const Value* v = value_at(scope, args, 0);
+  return Datum::of(v && is_integer(v->dtype));
+}
+
+/// "1x8x8": a shape for people.
+Evaluated sizes(const Scope& scope, Args args) {
+  if (const Value* v = value_at(scope, args, 0)) return Datum::of(shape_text(v->shape));
+  if (!is_list(args, 0)) return no(wants_value);
+  return Datum::of(shape_text(Shape(args[0].list.begin(), args[0].list.end())));
+}
+
+/// The one number of a constant of one element; none otherwise.
+Evaluated number(const Scope& scope, Args args) {
+  const auto numbers = numbers_of(scope, id_at(args, 0));
+  return numbers && numbers->size() == 1 ? Datum::of(numbers->front()) : Datum();
+}
+
+Evaluated choose(const Scope&, Args args) {
+  if (args[0].kind != Datum::Kind::flag) return no("choose() takes a condition first");
+  return args[0].flag ? args[1] : args[2];
+}
+
+/// Texts and numbers, put together.
+Evaluated text(const Scope&, Args args) {
+  std::string out;
+  for (const Datum& d : args) out += d.kind == Datum::Kind::text ? d.text : text_of(d);
+  return Datum::of(std::move(out));
+}
+
+/// The texts whose condition (in front of each) holds, joined.
+Evaluated which(const Scope&, Args args) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < args.size(); i += 2)
+    if (args[i].kind == Datum::Kind::flag && args[i].flag)
+      out += (out.empty() ? "" : ", ") + args[i + 1].text;
+  return Datum::of(std::move(out));
+}
+
 Evaluated values(const Scope& scope, Args args) {
   auto numbers = numbers_of(scope, id_at(args, 0));
   if (!numbers) return no("it is not a constant");
@@ -119,32 +168,45 @@ Evaluated is_not(const Scope&, Args args) {
   if (args[0].kind != Datum::Kind::flag) return no("not() takes true or false");
   return Datum::of(!args[0].flag);
 }
+Evaluated all(const Scope&, Args args) {
+  return Datum::of(std::all_of(args.begin(), args.end(),
+                               [](const Datum& d) { return d.kind == Datum::Kind::flag && d.flag; }));
+}
 Evaluated any(const Scope&, Args args) {
   return Datum::of(std::any_of(args.begin(), args.end(),
                                [](const Datum& d) { return d.kind == Datum::Kind::flag && d.flag; }));
 }
 
 constexpr Builtin table[] = {
+    {"all", 1, 8, "conditions", all},
     {"all_equal", 2, 2, "a constant and a number", all_equal},
     {"any", 1, 8, "conditions", any},
+    {"choose", 3, 3, "a condition, what to take when it holds, and when not", choose},
     {"dim", 2, 2, "a value and an axis", dim},
     {"dtype", 1, 1, "a value", dtype},
     {"finite", 1, 1, "a value", finite},
     {"in_range", 3, 3, "a value, the lowest and the highest number", in_range},
     {"is_const", 1, 1, "a value", is_const},
+    {"is_float", 1, 1, "a value: f32 or f16", is_float_like},
     {"is_input", 1, 1, "a value", is_input},
+    {"is_integer", 1, 1, "a value", is_whole},
     {"is_output", 1, 1, "a value", is_output},
     {"is_quantized", 1, 1, "a value", is_quantized},
     {"is_runtime", 1, 1, "a value", is_runtime},
+    {"is_static", 1, 1, "a value: all dimensions are known", is_static_value},
     {"not", 1, 1, "a condition", is_not},
+    {"number", 1, 1, "a constant of one element", number},
     {"producer", 1, 1, "a value", producer},
     {"rank", 1, 1, "a value", rank},
     {"same", 2, 8, "values", same},
     {"shape", 1, 1, "a value", shape},
     {"size", 1, 1, "a value", size},
+    {"sizes", 1, 1, "a value or a shape: 1x8x8, for sentences", sizes},
+    {"text", 1, 8, "texts and numbers, put together", text},
     {"uses", 1, 1, "a value", uses},
     {"values", 1, 1, "a constant", values},
     {"version", 1, 1, "a value: of the operator that makes it", version},
+    {"which", 2, 8, "conditions, each with a text behind it: the texts whose condition holds", which},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "lib/base/nearest.h"
 #include "lib/op/ops.h"
 #include "lib/rule/language/builtins.h"
+#include "lib/rule/language/named_rewrite.h"
 
 namespace md {
 namespace {
@@ -32,16 +33,19 @@ class Checker {
     const Statement* root = nullptr;
     for (const Item& item : tree_.match)
       if (item.kind == Item::Kind::statement) root = &item.statement;
-    if (!root) return complain(tree_.line, "match { } needs a statement %y = OP(...)");
     for (const Item& item : tree_.match) {
       if (item.kind != Item::Kind::statement) continue;
       pattern_statement(item.statement);
     }
     root_ = root;
+    if (root) names_.insert({"op", "row"});
     for (const Item& item : tree_.match)
       if (item.kind == Item::Kind::statement && &item.statement != root && !reaches(item.statement))
         complain(item.line, fmt::format("%{} is not an operand of the root %{} or of what leads to it",
                                         item.statement.results[0], root->results[0]));
+    if (root)
+      for (const Statement& form : root->alternatives)
+        if (form.op.empty()) complain(form.line, "the root is an operator in every form");
     conditions(tree_.match, values_, names_);
   }
 
@@ -57,25 +61,12 @@ class Checker {
   }
 
   void pattern_statement(const Statement& s) {
-    if (s.op.empty()) return complain(s.line, "a pattern has only statements %y = OP(...)");
-    const OpSpec* spec = known_op(s);
-    for (const Expression& operand : s.operands) {
-      if (operand.kind == Expression::Kind::value)
-        values_.insert(operand.text);
-      else if (operand.kind != Expression::Kind::any && operand.kind != Expression::Kind::none &&
-               operand.kind != Expression::Kind::number)
-        complain(operand.line,
-                 "an operand in a pattern is a value %x, a number (a constant of that number), none or _");
-    }
-    if (spec && !spec->variadic && s.operands.size() > spec->operands.size())
-      complain(s.line,
-               fmt::format("{} has {} operands, not {}", s.op, spec->operands.size(), s.operands.size()));
-    for (const auto& [key, value] : s.attributes) {
-      const AttributeSpec* attribute = known_attribute(s, spec, key);
-      if (value.kind == Expression::Kind::name &&
-          !(attribute && attribute->enumeration && attribute->enumeration->find(value.text)))
-        names_.insert(value.text);
-    }
+    pattern_form(s);
+    for (const Statement& form : s.alternatives)
+      if (form.op.empty() && form.expression.kind == Expression::Kind::value)
+        values_.insert(form.expression.text);
+      else
+        pattern_form(form);
     for (const std::string& result : s.results)
       if (!result.empty()) {
         values_.insert(result);
@@ -84,12 +75,42 @@ class Checker {
       }
   }
 
-  const OpSpec* known_op(const Statement& s) {
-    const OpSpec* spec = find_op(tree_.format, s.op);
+  void pattern_form(const Statement& s) {
+    if (s.op.empty()) return complain(s.line, "a pattern has only statements %y = OP(...)");
+    const OpSpec* spec = is_class(s.op) ? nullptr : known_op(s, s.op);
+    for (const std::string& op : s.more_ops)
+      if (!is_class(op)) known_op(s, op);
+    if (!s.more_ops.empty()) spec = nullptr;  // each of them has operands and attributes of its own
+    for (const Expression& operand : s.operands) {
+      if (operand.kind == Expression::Kind::value)
+        values_.insert(operand.text);
+      else if (operand.kind != Expression::Kind::any && operand.kind != Expression::Kind::none &&
+               operand.kind != Expression::Kind::number)
+        complain(operand.line,
+                 "an operand in a pattern is a value %x, a number (a constant of that number), none or _");
+    }
+    if (spec && !s.open && !spec->variadic && s.operands.size() > spec->operands.size())
+      complain(s.line,
+               fmt::format("{} has {} operands, not {}", s.op, spec->operands.size(), s.operands.size()));
+    for (const auto& [key, value] : s.attributes) {
+      const AttributeSpec* attribute = known_attribute(s, spec, key);
+      if (value.kind == Expression::Kind::name &&
+          !(attribute && attribute->enumeration && attribute->enumeration->find(value.text)))
+        names_.insert(value.text);
+    }
+  }
+
+  /// Names that stand for several operators.
+  static bool is_class(std::string_view op) {
+    return op == "_" || op.ends_with('*') || op == "unary elementwise" || op == "binary elementwise";
+  }
+
+  const OpSpec* known_op(const Statement& s, const std::string& op) {
+    const OpSpec* spec = find_op(tree_.format, op);
     if (!spec && has_op_table(tree_.format)) {
       std::vector<std::string> known = op_names(tree_.format);
       for (const Builtin& builtin : builtins()) known.emplace_back(builtin.name);
-      complain(s.line, fmt::format("unknown operator or function {}{}", s.op, did_you_mean(s.op, known)));
+      complain(s.line, fmt::format("unknown operator or function {}{}", op, did_you_mean(op, known)));
     }
     return spec;
   }
@@ -107,17 +128,27 @@ class Checker {
   /// True when a result of the statement is an operand of some other statement: every chain ends at the root
   /// then.
   bool reaches(const Statement& s) const {
-    for (const Item& item : tree_.match)
-      if (item.kind == Item::Kind::statement && &item.statement != &s)
-        for (const Expression& operand : item.statement.operands)
-          if (operand.kind == Expression::Kind::value &&
-              std::find(s.results.begin(), s.results.end(), operand.text) != s.results.end())
-            return true;
-    return false;
+    const auto is_result = [&](const Expression& e) {
+      return e.kind == Expression::Kind::value &&
+             std::find(s.results.begin(), s.results.end(), e.text) != s.results.end();
+    };
+    const auto reads = [&](const Statement& form) {
+      return is_result(form.expression) || std::any_of(form.operands.begin(), form.operands.end(), is_result);
+    };
+    return std::any_of(tree_.match.begin(), tree_.match.end(), [&](const Item& item) {
+      if (item.kind != Item::Kind::statement || &item.statement == &s) return false;
+      const auto& forms = item.statement.alternatives;
+      return reads(item.statement) || std::any_of(forms.begin(), forms.end(), reads);
+    });
   }
 
   void replace(const Replacement& replacement) {
     std::set<std::string> values = values_, names = names_, given;
+    if (replacement.call) return named(*replacement.call, values, names);
+    if (!root_)
+      return complain(
+          replacement.line,
+          "there is nothing to replace: match { } has no statement; a `fix` may be about the graph");
     for (const Item& item : replacement.items) {
       if (item.kind != Item::Kind::statement) {
         expression(item.expression, values, names);
@@ -142,13 +173,31 @@ class Checker {
                  fmt::format("the replacement \"{}\" does not give %{}", replacement.title, result));
   }
 
+  void named(const Expression& call, const std::set<std::string>& values,
+             const std::set<std::string>& names) {
+    const NamedRewrite* rewrite = find_named_rewrite(call.text);
+    if (!rewrite) {
+      std::vector<std::string> known;
+      for (const NamedRewrite& r : named_rewrites()) known.emplace_back(r.name);
+      return complain(call.line,
+                      fmt::format("unknown rewrite {}{}", call.text, did_you_mean(call.text, known)));
+    }
+    const int count = static_cast<int>(call.parts.size());
+    if (count < rewrite->least || count > rewrite->most)
+      complain(call.line, fmt::format("{} takes {}", call.text,
+                                      rewrite->arguments.empty() ? "no arguments" : rewrite->arguments));
+    for (const Expression& part : call.parts) expression(part, values, names);
+  }
+
   void replacement_statement(const Statement& s, const std::set<std::string>& values,
                              const std::set<std::string>& names) {
     if (s.op.empty()) {
       if (s.results.size() != 1) complain(s.line, "an expression gives one value");
       return expression(s.expression, values, names);
     }
-    const OpSpec* spec = known_op(s);
+    if (!s.alternatives.empty() || !s.more_ops.empty() || s.open || s.open_attributes || s.op == "_")
+      return complain(s.line, "alternatives and \"...\" stand only in patterns");
+    const OpSpec* spec = s.op == kRootOperator ? nullptr : known_op(s, s.op);
     const int given = static_cast<int>(s.operands.size());
     if (spec &&
         (given < spec->required || (!spec->variadic && given > static_cast<int>(spec->operands.size()))))

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "lib/op/text.h"
+#include "lib/rule/language/builtins.h"
 #include "lib/rule/language/rewrite.h"
 
 namespace md {
@@ -86,6 +87,7 @@ Evaluated evaluate(const Expression& e, const Scope& scope, const Bindings& bind
       if (e.field.empty()) return found->second;
       if (!found->second.record) return tl::make_unexpected(e.text + " has no parts");
       const auto field = found->second.record->find(e.field);
+      if (field == found->second.record->end() && e.text == "row") return Datum();  // rows differ in words
       if (field == found->second.record->end())
         return tl::make_unexpected(fmt::format("{} has no part {}", e.text, e.field));
       return field->second;
@@ -149,8 +151,10 @@ std::optional<std::string> filling(std::string_view inside, const Scope& scope, 
   }
 }
 
-/// Fills {expressions}; `missing` tells whether one could not be filled, and stands as it was.
-std::string fill(std::string_view text, const Scope& scope, const Bindings& bindings, bool& missing) {
+/// Calls `filler` for every {expression} of a text and puts what it gives in its place; nullopt leaves it as
+/// it stands.
+template <class F>
+std::string filled_by(std::string_view text, F&& filler) {
   std::string out;
   while (!text.empty()) {
     const std::size_t open = text.find('{');
@@ -163,8 +167,7 @@ std::string fill(std::string_view text, const Scope& scope, const Bindings& bind
                            (std::isalpha(static_cast<unsigned char>(inside[0])) || inside[0] == '%') &&
                            inside.find('\n') == std::string_view::npos;
     std::optional<std::string> filled;
-    if (plausible) filled = filling(inside, scope, bindings);
-    missing = missing || (plausible && !filled);
+    if (plausible) filled = filler(inside);
     out += filled ? *filled : std::string(text.substr(open, close - open + 1));
     text.remove_prefix(close + 1);
   }
@@ -173,15 +176,30 @@ std::string fill(std::string_view text, const Scope& scope, const Bindings& bind
 
 }  // namespace
 
+std::optional<std::string> broken_expression(std::string_view text) {
+  std::optional<std::string> wrong;
+  filled_by(text, [&](std::string_view inside) -> std::optional<std::string> {
+    const auto e = parse_expression("", 1, inside);
+    if (!e && !wrong) wrong = fmt::format("{{{}}} is no expression: {}", inside, e.error().message);
+    if (e && e->kind == Expression::Kind::call && !find_builtin(e->text) && !wrong)
+      wrong = fmt::format("{{{}}}: unknown function {}", inside, e->text);
+    return std::nullopt;
+  });
+  return wrong;
+}
+
 std::string fill_template(std::string_view text, const Scope& scope, const Bindings& bindings) {
-  bool missing = false;
-  return fill(text, scope, bindings, missing);
+  return filled_by(text, [&](std::string_view inside) { return filling(inside, scope, bindings); });
 }
 
 std::optional<std::string> fill_sentence(std::string_view text, const Scope& scope,
                                          const Bindings& bindings) {
   bool missing = false;
-  std::string filled = fill(text, scope, bindings, missing);
+  std::string filled = filled_by(text, [&](std::string_view inside) {
+    auto one = filling(inside, scope, bindings);
+    missing = missing || !one;
+    return one;
+  });
   return missing ? std::nullopt : std::optional(std::move(filled));
 }
 

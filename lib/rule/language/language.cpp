@@ -16,8 +16,8 @@ using Kind = Token::Kind;
 
 class RewriteParser {
  public:
-  RewriteParser(const std::string& path, int first_line, std::string_view text)
-      : lexer_(path, first_line, text) {}
+  RewriteParser(const std::string& path, int first_line, std::string_view text, const Rows* rows = nullptr)
+      : lexer_(path, first_line, text), rows_(rows) {}
 
   Result<RewriteTree> rewrite(Format format, int first_line) {
     RewriteTree tree;
@@ -29,8 +29,16 @@ class RewriteParser {
     while (!lexer_.failed() && lexer_.peek().kind != Kind::end) {
       Replacement replacement;
       replacement.line = lexer_.peek().line;
+      if (lexer_.accept_name("fix")) {
+        if (lexer_.peek().kind == Kind::string) replacement.title = lexer_.take().text;
+        replacement.call = expression();
+        if (!lexer_.failed() && replacement.call->kind != Expression::Kind::call)
+          lexer_.fail("expected a rewrite NAME(arguments) behind fix", replacement.line);
+        tree.replacements.push_back(std::move(replacement));
+        continue;
+      }
       if (!lexer_.accept_name("replace"))
-        lexer_.fail(fmt::format("expected \"replace\", not {}", lexer_.seen()));
+        lexer_.fail(fmt::format("expected \"replace\" or \"fix\", not {}", lexer_.seen()));
       else if (lexer_.peek().kind != Kind::string)
         lexer_.fail(fmt::format("expected the replacement's title in quotes, not {}", lexer_.seen()));
       else
@@ -38,8 +46,6 @@ class RewriteParser {
       body(replacement.items);
       tree.replacements.push_back(std::move(replacement));
     }
-    if (!lexer_.failed() && tree.replacements.empty())
-      lexer_.fail("expected a replace \"title\" { ... } behind match { ... }");
     if (lexer_.failed()) return lexer_.error();
     return tree;
   }
@@ -91,37 +97,77 @@ class RewriteParser {
       out.results.push_back(lexer_.take().text);
     } while (lexer_.accept(","));
     if (!lexer_.expect("=")) return out;
+    form(out);
+    while (!lexer_.failed() && lexer_.accept_name("or")) {
+      Statement& other = out.alternatives.emplace_back();
+      other.results = out.results;
+      other.line = lexer_.peek().line;
+      form(other);
+    }
+    return out;
+  }
+
+  void form(Statement& out) {
     const Token first = lexer_.peek();
     const bool is_op = (first.kind == Kind::name && !find_builtin(first.text) && !first.is_name("none")) ||
-                       first.kind == Kind::string;
+                       first.kind == Kind::string || first.is("_");
     if (is_op)
       operation(out);
     else
       out.expression = expression();
-    return out;
+  }
+
+  std::string operator_name() {
+    std::string name = lexer_.take().text;
+    while (lexer_.peek().is(".") || lexer_.peek().is("::")) {
+      name += lexer_.take().text;
+      name += lexer_.take().text;
+    }
+    return name;
   }
 
   void operation(Statement& out) {
-    out.op = lexer_.take().text;
-    while (lexer_.peek().is(".") || lexer_.peek().is("::")) {
-      out.op += lexer_.take().text;
-      out.op += lexer_.take().text;
+    out.op = operator_name();
+    if (rows_ && out.op == "row") {
+      const std::vector<std::string> known = rows_->operators();
+      if (known.empty())
+        return void(
+            lexer_.fail("row(...) is any operator that has a row: the page has no \"rows\" by \"op\""));
+      out.op = known.front();
+      out.more_ops.assign(known.begin() + 1, known.end());
+    }
+    while (!lexer_.failed() && lexer_.accept("|")) {
+      if (lexer_.peek().kind != Kind::name && lexer_.peek().kind != Kind::string)
+        return void(lexer_.fail(fmt::format("expected an operator behind \"|\", not {}", lexer_.seen())));
+      out.more_ops.push_back(operator_name());
     }
     if (lexer_.peek().kind == Kind::string) out.custom = lexer_.take().text;
     if (!lexer_.expect("(")) return;
     while (!lexer_.failed() && !lexer_.accept(")")) {
       if (!out.operands.empty() && !lexer_.expect(",")) return;
+      if (lexer_.accept("...")) {
+        out.open = true;
+        lexer_.expect(")");
+        break;
+      }
       Expression operand = expression();
+      operand.optional = operand.kind == Expression::Kind::value && lexer_.accept("?");
       std::string name;
       if (operand.kind == Expression::Kind::name && operand.field.empty() && lexer_.accept("=")) {
         name = operand.text;
         operand = expression();
       }
+      if (!name.empty()) operand.optional = operand.kind == Expression::Kind::value && lexer_.accept("?");
       out.operand_names.push_back(std::move(name));
       out.operands.push_back(std::move(operand));
     }
     if (lexer_.accept("{"))
       while (!lexer_.failed() && !lexer_.accept("}")) {
+        if (lexer_.accept("...")) {
+          out.open_attributes = true;
+          lexer_.expect("}");
+          break;
+        }
         if (lexer_.peek().kind != Kind::name)
           return void(lexer_.fail(fmt::format("expected an attribute's name, not {}", lexer_.seen())));
         std::string name = lexer_.take().text;
@@ -225,6 +271,7 @@ class RewriteParser {
   }
 
   Lexer lexer_;
+  const Rows* rows_;
   int depth_ = 0;
 };
 
@@ -263,8 +310,8 @@ std::string text_of(const Expression& e) {
 }
 
 Result<RewriteTree> parse_rewrite(const std::string& path, int first_line, std::string_view text,
-                                  Format format) {
-  auto tree = RewriteParser(path, first_line, text).rewrite(format, first_line);
+                                  Format format, const Rows* rows) {
+  auto tree = RewriteParser(path, first_line, text, rows).rewrite(format, first_line);
   if (!tree) return tree;
   if (auto error = check_rewrite(*tree))
     return input_error(fmt::format("{}:{}: {}", path, error->line, error->what));

@@ -13,6 +13,8 @@
 namespace md {
 namespace {
 
+Scope scope_of(const DetectContext& context) { return {context.graph, nullptr, none_id, &context}; }
+
 void make_unsafe(ProposedFix& fix, std::string reason) {
   fix.unsafe = true;
   fix.unsafe_reason += (fix.unsafe_reason.empty() ? "" : "; ") + std::move(reason);
@@ -30,17 +32,17 @@ std::string sentence(const Rule& rule, std::string_view kind, const std::string&
     if (row)
       for (const auto& [word, content] : *row) {
         if (word == kind) text = &content;
-        all.names.insert_or_assign(word, Datum::of(fill_template(content, Scope{context.graph}, bindings)));
+        all.names.insert_or_assign(word, Datum::of(fill_template(content, scope_of(context), bindings)));
       }
   }
   if (text->empty()) return {};
-  return fill_sentence(*text, Scope{context.graph}, all).value_or(std::string());
+  return fill_sentence(*text, scope_of(context), all).value_or(std::string());
 }
 
 /// The sentences that the page has for every site, filled in with what was found at this one.
 void speak(const Rule& rule, const DetectContext& context, const Bindings& bindings, DetectResult& result) {
   if (result.message.empty()) result.message = sentence(rule, "message", rule.message, context, bindings);
-  if (result.reason.empty() && result.state == DetectResult::State::advice)
+  if (result.reason.empty() && result.state != DetectResult::State::matched)
     result.reason = sentence(rule, "reason", rule.reason, context, bindings);
   if (result.at_source.empty())
     result.at_source = sentence(rule, "at_source", rule.at_source, context, bindings);
@@ -58,24 +60,68 @@ void complete(const Rule& rule, const DetectContext& context, DetectResult& resu
   }
 }
 
-DetectResult result_of(const Rule& rule, Rewrite::Site site, const DetectContext& context) {
-  DetectResult result;
-  result.state = site.outcome == Rewrite::Site::Outcome::fires ? DetectResult::State::matched
-                                                               : DetectResult::State::declined;
-  result.nodes = site.bindings.nodes;
-  const Node& root = context.graph.node(site.root);
-  result.value = root.outputs.empty() ? none_id : root.outputs.front();
-  result.reason = std::move(site.reason);
-  speak(rule, context, site.bindings, result);
+/// Fills in what a named rewrite leaves open about a site.
+DetectResult at_site(DetectResult found, const Rewrite::Site& site, const Graph& graph) {
+  if (found.nodes.empty()) found.nodes = site.bindings.nodes;
+  if (found.nodes.empty() && !graph.order.empty()) found.nodes = {graph.order.front()};
+  const auto named = site.bindings.names.find("value");  // let value = %x: the tensor worth naming
+  if (named != site.bindings.names.end() && named->second.kind == Datum::Kind::value)
+    found.value = named->second.value;
+  if (found.value == none_id && site.root != none_id && !graph.node(site.root).outputs.empty())
+    found.value = graph.node(site.root).outputs.front();
+  return found;
+}
+
+/// A `let likelihood = "possible"` of the pattern (else the pattern decides alone), and `let assumed = ...`
+/// where the page's "assumes" depends on the match.
+void weigh(const Rule& rule, const Bindings& bindings, DetectResult& result) {
+  const auto word = bindings.names.find("likelihood");
+  if (word != bindings.names.end() && result.likelihood == Likelihood::shown)
+    result.likelihood = word->second.text == "possible"   ? Likelihood::possible
+                        : word->second.text == "unlikely" ? Likelihood::unlikely
+                                                          : Likelihood::shown;
+  const auto assumed = bindings.names.find("assumed");
+  for (ProposedFix& fix : result.fixes)
+    fix.assumes =
+        fix.assumes || (!rule.assumes.empty() && assumed != bindings.names.end() && assumed->second.flag);
+}
+
+/// The page speaks, and says what holds for all fixes of its rewrite blocks.
+void by_page(const Rule& rule, const DetectContext& context, const Rewrite::Site& site,
+             DetectResult& result) {
+  Bindings words = site.bindings;
+  for (const auto& [name, text] : result.words) words.names.insert_or_assign(name, Datum::of(text));
+  speak(rule, context, words, result);
   const auto section = rule.sections.find("At the source");
   if (result.at_source.empty() && section != rule.sections.end())
-    result.at_source = fill_template(dedented(section->second), Scope{context.graph}, site.bindings);
-  for (ProposedFix& fix : site.fixes) {
-    fix.unsafe = rule.applicability == "unsafe";
-    if (fix.unsafe) fix.unsafe_reason = "the rule says when: see \"When it is not safe\"";
-    result.fixes.push_back(std::move(fix));
+    result.at_source = fill_template(dedented(section->second), scope_of(context), words);
+  weigh(rule, site.bindings, result);
+  if (rule.applicability != "unsafe") return;
+  for (ProposedFix& fix : result.fixes)
+    if (!fix.unsafe) make_unsafe(fix, "the rule says when: see \"When it is not safe\"");
+}
+
+/// One result a site, or those of a rewrite that is about the graph as a whole.
+std::vector<DetectResult> results_of(const Rule& rule, Rewrite::Site site, const DetectContext& context) {
+  using Outcome = Rewrite::Site::Outcome;
+  std::vector<DetectResult> results = std::move(site.found);
+  if (results.empty() || !site.fixes.empty()) {
+    DetectResult result;
+    if (!results.empty()) result = std::move(results.front());
+    result.state = site.outcome == Outcome::fires     ? DetectResult::State::matched
+                   : site.outcome == Outcome::advises ? DetectResult::State::advice
+                                                      : DetectResult::State::declined;
+    if (result.state == DetectResult::State::declined) result.reason = std::move(site.reason);
+    if (!site.fixes.empty()) result.reason.clear();
+    result.fixes.insert(result.fixes.begin(), std::make_move_iterator(site.fixes.begin()),
+                        std::make_move_iterator(site.fixes.end()));
+    results.assign(1, std::move(result));
   }
-  return result;
+  for (DetectResult& result : results) {
+    result = at_site(std::move(result), site, context.graph);
+    by_page(rule, context, site, result);
+  }
+  return results;
 }
 
 /// Firing beats declining beats a false condition; among equals the earlier block stays.
@@ -92,6 +138,10 @@ std::vector<Rewrite::Site> rewrite_sites(const Rule& rule, const DetectContext& 
   for (const auto& rewrite : rule.rewrites) {
     if (rewrite->format() != context.model.format) continue;
     for (Rewrite::Site& site : rewrite->run(context)) {
+      if (site.root == none_id) {
+        sites.push_back(std::move(site));
+        continue;
+      }
       const auto [known, is_new] = at.emplace(site.root, sites.size());
       if (is_new)
         sites.push_back(std::move(site));
@@ -124,9 +174,11 @@ std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& given)
   std::vector<DetectResult> results;
   std::map<NodeId, std::size_t> by_root;
   for (Rewrite::Site& site : rewrite_sites(rule, context)) {
-    if (site.outcome == Rewrite::Site::Outcome::unmet && rule.log.empty()) continue;
-    by_root.emplace(site.root, results.size());
-    results.push_back(result_of(rule, std::move(site), context));
+    const bool unmet = site.outcome == Rewrite::Site::Outcome::unmet;
+    if (unmet && (rule.log.empty() || site.root == none_id)) continue;
+    if (site.root != none_id) by_root.emplace(site.root, results.size());
+    for (DetectResult& result : results_of(rule, std::move(site), context))
+      results.push_back(std::move(result));
   }
   const bool detects = rule.detector && (rule.scans || context.operators->has(rule.roots));
   for (DetectResult& found : detects ? rule.detector(context) : std::vector<DetectResult>()) {

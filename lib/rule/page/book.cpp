@@ -16,7 +16,7 @@ namespace {
 bool is_page(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  return file.ends_with(".md") && file != "README.md";
+  return file.ends_with(".md") && file != "README.md" && file != "INDEX.md";
 }
 
 std::string lower(std::string_view text) {

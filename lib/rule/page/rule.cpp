@@ -131,15 +131,36 @@ class RuleParser {
     const auto format = format_from_name(words);
     if (!format)
       return error(block.line - 1, fmt::format("expected \"rewrite FORMAT\", not \"{}\"", block.info));
-    auto tree = parse_rewrite(path_, block.line, block.text, *format);
+    auto tree = parse_rewrite(path_, block.line, block.text, *format, &rule_.rows);
     if (!tree) return tl::make_unexpected(tree.error());
-    rule_.rewrites.push_back(std::make_shared<const Rewrite>(*std::move(tree)));
+    rule_.rewrites.push_back(std::make_shared<const Rewrite>(*std::move(tree), rule_.rows));
     if (std::find(rewrite_formats_.begin(), rewrite_formats_.end(), *format) == rewrite_formats_.end())
       rewrite_formats_.push_back(*format);
     return {};
   }
 
+  /// Every expression in a sentence must be one; words that nothing gives are found when rows and captures
+  /// are known: those of rewrite blocks here, those of detectors by the tests of the rule.
+  Status check_sentences() {
+    std::vector<const std::string*> texts = {&rule_.message, &rule_.reason, &rule_.at_source};
+    for (const auto& [key, row] : rule_.rows.table)
+      for (const auto& [word, text] : row) texts.push_back(&text);
+    for (const std::string* text : texts)
+      if (auto wrong = broken_expression(*text)) return error(data_line_, *wrong);
+    const bool reasoned =
+        !rule_.reason.empty() || std::any_of(rule_.rows.table.begin(), rule_.rows.table.end(),
+                                             [](const auto& row) { return row.second.contains("reason"); });
+    for (const auto& rewrite : rule_.rewrites)
+      if (rewrite->tree().replacements.empty() && !reasoned)
+        return error(
+            rewrite->tree().line,
+            "expected a replace \"title\" { ... } or a fix behind match { ... }; a page that only advises "
+            "needs a \"reason\"");
+    return {};
+  }
+
   Status check_complete() {
+    if (auto done = check_sentences(); !done) return done;
     for (const DetectorEntry& entry : detector_table())
       if (entry.id == rule_.id) rule_.detector = entry.detect;
     if (rule_.needs_detector && !rule_.detector)
@@ -213,12 +234,6 @@ bool Rule::fails_on(std::string_view target, const Version& version, std::string
     return (part.empty() || range.part == part) && (range.target == target || range.target == base) &&
            range.fails.contains(version);
   });
-}
-
-const Rows::Row* Rows::find(std::string_view key) const {
-  auto at = table.find(key);
-  if (at == table.end()) at = table.find(std::string_view("otherwise"));
-  return at == table.end() ? nullptr : &at->second;
 }
 
 Result<Rule> parse_rule(const std::string& path, std::string_view markdown) {

@@ -12,6 +12,7 @@
 #include "lib/base/version.h"
 #include "lib/log/signature.h"
 #include "lib/rule/page/detector.h"
+#include "lib/rule/language/rows.h"
 
 namespace md {
 
@@ -43,15 +44,6 @@ struct ModelExample {
   std::string options;  ///< the words after fires/declines in the fence line, see examples.h
   std::string text;
   int line = 0;
-};
-
-/// A table of texts keyed by a word of the match: a page about many operators speaks of the one it found.
-struct Rows {
-  using Row = std::map<std::string, std::string, std::less<>>;  ///< word -> text
-  std::string by;                                               ///< the word whose text is the key, e.g. "op"
-  std::map<std::string, Row, std::less<>> table;
-  /// The row of `key`, else the one named "otherwise"; null when there is neither.
-  const Row* find(std::string_view key) const;
 };
 
 class Rewrite;  ///< a compiled rewrite block; see rewrite.h
