@@ -1,19 +1,22 @@
 #include "app/command_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
+#include <optional>
 
 #include "app/commands.h"
 #include "app/config.h"
+#include "app/config_show.h"
 #include "app/terminal.h"
+#include "app/validators.h"
 #include "lib/base/nearest.h"
-
-#ifndef MD_VERSION
-#define MD_VERSION "0.1.0"
-#endif
+#include "lib/base/program_version.h"
+#include "lib/report/report.h"
 
 namespace md::app {
 namespace {
@@ -43,6 +46,8 @@ CLI::Option* add_files(CLI::App* command, const std::string& name, std::vector<s
   return command->add_option(name, values, help);
 }
 
+constexpr std::int64_t kMostSamples = 1000000, kLargestSeed = std::numeric_limits<std::int64_t>::max();
+
 /// A list whose values may be separated by commas, too.
 CLI::Option* add_names(CLI::App* command, const std::string& name, std::vector<std::string>& values,
                        const std::string& help) {
@@ -51,10 +56,11 @@ CLI::Option* add_names(CLI::App* command, const std::string& name, std::vector<s
 
 void add_screen_options(CLI::App* command, Options& to) {
   command->add_option("--color", to.color, "auto, always or never (NO_COLOR is respected)")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+      ->check(one_of({"auto", "always", "never"}));
   command->add_flag("-v,--verbose", to.verbose,
                     "more: every place, every proof, what to change at the source");
   command->add_option("--config", to.config, "read this file instead of the nearest modeldoctor.toml");
+  command->add_flag("--no-config", to.no_config, "read no modeldoctor.toml");
 }
 
 void add_rule_options(CLI::App* command, Options& to) {
@@ -79,6 +85,21 @@ void add_accepting_options(CLI::App* command, Options& to) {
                     "remove stale and expired entries from the baseline");
 }
 
+void add_fail_on(CLI::App* command, Options& to) {
+  command
+      ->add_option("--fail-on", to.fail_on,
+                   "exit 1 when something of this severity or above remains: fatal, silent (default), perf, "
+                   "note, never")
+      ->check(one_of({"fatal", "silent", "perf", "note", "never"}));
+}
+
+void add_report_format(CLI::App* command, Options& to) {
+  command
+      ->add_option("--output-format", to.output_format,
+                   "text, concise, json, jsonl, sarif, github, junit, markdown or html")
+      ->check(one_of(report_format_names()));
+}
+
 void add_diagnosis_options(CLI::App* command, Options& to) {
   add_list(
       command, "--log", to.logs,
@@ -86,22 +107,20 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
       "(may be repeated)");
   command->add_flag("--no-auto-log", to.no_auto_log, "do not read MODEL.log or MODEL.err beside a model");
   add_list(command, "--target", to.targets,
-           "runtime and version, e.g. litert-gpu@2.3.0; a fix must hold on all (may be repeated)");
+           "runtime and version, e.g. litert-gpu@2.3.0; a fix must hold on all (may be repeated)")
+      ->check(known_target());
   add_names(command, "--select", to.select, "only these rules: ids, id prefixes or names");
   add_names(command, "--ignore", to.ignore, "not these rules");
   add_names(command, "--symptom", to.symptoms,
             "what is seen: zeros, nan, wrong, first-token-right, degrades, state")
-      ->check(CLI::IsMember({"zeros", "nan", "wrong", "first-token-right", "degrades", "state"}));
+      ->check(one_of({"zeros", "nan", "wrong", "first-token-right", "degrades", "state"}));
   add_list(command, "--shape", to.shapes,
            "fix the size of an input that may change its shape: NAME=1,1280 (may be repeated)");
   add_list(command, "--inputs", to.inputs,
            "real inputs, .npz or .npy: show what overflows in fp16, and compare on them (may be repeated)");
   add_list(command, "--range", to.ranges, "values that an input takes: NAME=LO:HI (may be repeated)");
-  command->add_option(
-      "--fail-on", to.fail_on,
-      "exit 1 when something of this severity or above remains: fatal, silent (default), perf, note, never");
-  command->add_option("--output-format", to.output_format,
-                      "text, concise, json, jsonl, sarif, github, junit, markdown or html");
+  add_fail_on(command, to);
+  add_report_format(command, to);
   add_names(
       command, "--report", to.reports,
       "also write a report: FORMAT=FILE, e.g. json=a.json,html=b.html; FILE - is standard output, and the "
@@ -109,7 +128,7 @@ void add_diagnosis_options(CLI::App* command, Options& to) {
   command->add_flag("--force", to.force, "replace files that modeldoctor did not write");
   add_baseline_options(command, to);
   command->add_option("--jobs", to.jobs, "models worked on at a time (default: one a processor)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, 1024));
   command->add_flag("--hash", to.hash, "record the input's SHA-256 in the diagnosis");
   command->add_flag("-q,--quiet", to.quiet, "no report for people; the exit code says it");
   add_rule_options(command, to);
@@ -133,9 +152,9 @@ void add_fix_options(CLI::App* command, Options& to) {
   command
       ->add_option("--max-error", to.max_error,
                    "largest stated error of a fix, relative to the largest output")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--samples", to.samples, "samples of a proof")->check(CLI::PositiveNumber);
-  command->add_option("--seed", to.seed, "seed of the samples");
+      ->check(number_of_at_least(0));
+  command->add_option("--samples", to.samples, "samples of a proof")->check(whole_number(1, kMostSamples));
+  command->add_option("--seed", to.seed, "seed of the samples")->check(whole_number(0, kLargestSeed));
 }
 
 int fail_usage(const std::string& message) { return report({Error::Kind::usage, message}); }
@@ -146,22 +165,32 @@ std::vector<std::string> command_names(const CLI::App& program) {
   return names;
 }
 
+/// An option that the command it stands behind does not have.
+int unexpected_option(const CLI::App& program, const CLI::App& app, const std::string& name) {
+  const std::string said = &app == &program ? "modeldoctor" : app.get_name();
+  std::vector<std::string> owners = commands_with(program, name);
+  if (&app == &program && !app.get_subcommands().empty()) {
+    const std::string command = app.get_subcommands().front()->get_name();
+    if (std::find(owners.begin(), owners.end(), command) != owners.end())
+      return fail_usage(fmt::format(
+          "{0} is an option of {1}: it stands behind the command, modeldoctor {1} {0} ...", name, command));
+  }
+  const std::string letters = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  const std::string meant = nearest(letters, own_options(app));
+  std::string help = "; --help lists them";
+  if (!owners.empty())
+    help = fmt::format("; {} {} it", fmt::join(owners, ", "), owners.size() == 1 ? "has" : "have");
+  else if (!meant.empty() && meant != letters)
+    help = fmt::format(" (did you mean --{}?)", meant);
+  return fail_usage(fmt::format("{} has no option {}{}", said, name, help));
+}
+
 /// CLI11 says that something was not expected; people want to know what was meant.
 int unexpected_arguments(const CLI::App& program, const CLI::Error& error) {
-  const CLI::App* command = &program;
-  for (const CLI::App* chosen = command; chosen;
-       chosen = chosen->get_subcommands().empty() ? nullptr : chosen->get_subcommands().front())
-    command = chosen;
-  for (const std::string& extra : program.remaining(true)) {
-    if (!extra.starts_with("-")) continue;
-    const std::string name = extra.substr(0, extra.find('='));
-    const std::size_t letters = std::min(name.find_first_not_of('-'), name.size());
-    const std::string nearest_option = nearest(name.substr(letters), long_options(*command));
-    return fail_usage(
-        fmt::format("{} has no option {}{}", command == &program ? "modeldoctor" : command->get_name(), name,
-                    nearest_option.empty() ? "; --help lists them"
-                                           : fmt::format(" (did you mean --{}?)", nearest_option)));
-  }
+  for (const CLI::App* app = &program; app;
+       app = app->get_subcommands().empty() ? nullptr : app->get_subcommands().front())
+    for (const std::string& extra : app->remaining(false))
+      if (extra.starts_with("-")) return unexpected_option(program, *app, extra.substr(0, extra.find('=')));
   return fail_usage(error.what());
 }
 
@@ -172,7 +201,7 @@ class CommandLine {
             "Reads the log of a failed export or compile and the model, names the failure, rewrites the "
             "model, proves the rewrite equal.",
             "modeldoctor") {
-    program_.set_version_flag("--version", "modeldoctor " MD_VERSION);
+    program_.set_version_flag("--version", fmt::format("modeldoctor {}", program_version()));
     program_.require_subcommand(0, 1);
     program_.footer(
         "Exit codes: 0 nothing remains; 1 something remains; 2 bad usage or unreadable input; 3 the written "
@@ -198,14 +227,77 @@ class CommandLine {
       return 2;
     }
     CLI::App& command = *program_.get_subcommands().front();
-    std::string& config = in_.options.config;
-    if (config.empty()) config = find_config();
-    if (!config.empty())
-      if (auto status = apply_config(config, program_, command); !status) return report(status.error());
+    if (command.get_name() == "config") return show_config();
+    if (auto places = read_config(command); !places) return report(places.error());
     return dispatch(command);
   }
 
  private:
+  /// Loads what holds for this run, and gives the command that was typed what the files say.
+  Result<ConfigPlaces> read_config(CLI::App& command) {
+    if (!command.get_option_no_throw("--config")) return ConfigPlaces();
+    if (!layers_) {
+      auto loaded = in_.options.no_config ? Result<std::vector<ConfigLayer>>()
+                                          : load_config(in_.options.config, program_);
+      if (!loaded) return tl::make_unexpected(loaded.error());
+      layers_ = std::move(*loaded);
+      in_.options.per_model = per_model_settings(*layers_);
+      for (const ConfigLayer& layer : *layers_) in_.options.config_files.push_back(layer.file.path);
+    }
+    CLI::App* innermost = &command;
+    while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
+    for (const std::string& name : own_options(*innermost))
+      if (innermost->get_option("--" + name)->count() > 0) in_.options.given.insert(name);
+    ConfigPlaces places = apply_config(*layers_, command.get_name(), *innermost);
+    in_.options.places = places;
+    return places;
+  }
+
+  /// `config show [COMMAND [ITS OPTIONS]]`: a second command line, parsed and not run.
+  int show_config() {
+    CommandLine shown;
+    shown.in_.options.config = in_.options.config, shown.in_.options.no_config = in_.options.no_config;
+    std::vector<std::string> words = config_show_->remaining();
+    const std::string chosen = words.empty() ? "" : words.front();
+    for (CLI::App* command : shown.program_.get_subcommands([](const CLI::App*) { return true; }))
+      for (CLI::Option* option : command->get_options()) option->required(false)->capture_default_str();
+    const std::vector<std::string> names = command_names(program_);
+    if (!chosen.empty() && std::find(names.begin(), names.end(), chosen) == names.end())
+      return fail_usage(fmt::format("no command is called {}{}", chosen, did_you_mean(chosen, names)));
+    try {
+      std::reverse(words.begin(), words.end());  // as CLI11 wants them
+      if (!words.empty()) shown.program_.parse(std::move(words));
+    } catch (const CLI::ExtrasError& error) {
+      return unexpected_arguments(shown.program_, error);
+    } catch (const CLI::ParseError& error) {
+      return fail_usage(error.what());
+    }
+    std::vector<OptionOrigin> options;
+    for (CLI::App* command : shown.program_.get_subcommands([](const CLI::App*) { return true; })) {
+      if (!chosen.empty() && command->get_name() != chosen) continue;
+      if (!command->get_option_no_throw("--config") || command->get_name() == "config") continue;
+      auto places = shown.read_config(*command);
+      if (!places) return report(places.error());
+      const std::vector<OptionOrigin> own = origins_of(*command, *places);
+      options.insert(options.end(), own.begin(), own.end());
+    }
+    if (options.empty()) return fail_usage(fmt::format("{} reads no configuration", chosen));
+    const bool json = in_.format == "json";
+    return print_data(json ? config_json(*shown.layers_, options) : config_text(*shown.layers_, options)) ? 0
+                                                                                                          : 4;
+  }
+
+  void add_config_command() {
+    CLI::App* config = program_.add_subcommand("config", "where the values of options come from");
+    config->require_subcommand(1);
+    config_show_ = config->add_subcommand(
+        "show", "`config show [COMMAND [ITS OPTIONS]]`: every option, its value, and who says so");
+    config_show_->add_option("--output-format", in_.format, "text or json")->check(one_of({"text", "json"}));
+    config_show_->add_option("--config", in_.options.config, "instead of the nearest modeldoctor.toml");
+    config_show_->add_flag("--no-config", in_.options.no_config, "read no modeldoctor.toml");
+    config_show_->prefix_command();
+  }
+
   void add_commands() {
     Options& o = in_.options;
     CLI::App* check =
@@ -225,15 +317,15 @@ class CommandLine {
     add_catalogue_commands();
     add_model_commands();
     add_numeric_commands();
+    add_config_command();
   }
 
   void add_diagnosis_options_without_log(CLI::App* log) {
     Options& o = in_.options;
     add_names(log, "--select", o.select, "only these rules: ids, id prefixes or names");
     add_names(log, "--ignore", o.ignore, "not these rules");
-    log->add_option("--fail-on", o.fail_on, "exit 1 when something of this severity or above remains");
-    log->add_option("--output-format", o.output_format,
-                    "text, concise, json, jsonl, sarif, github, junit, markdown or html");
+    add_fail_on(log, o);
+    add_report_format(log, o);
     add_names(log, "--report", o.reports,
               "also write a report: FORMAT=FILE, or FORMAT=- for standard output");
     log->add_flag("--force", o.force, "replace files that modeldoctor did not write");
@@ -274,8 +366,7 @@ class CommandLine {
     add_files(rendered, "diagnosis", in_.files, "files that fix or --report json= wrote")->required();
     rendered->add_option("--html", in_.html, "write one HTML page here (- is standard output)");
     rendered->add_flag("--force", o.force, "replace a file that modeldoctor did not write");
-    rendered->add_option("--output-format", o.output_format,
-                         "text, concise, json, jsonl, sarif, github, junit, markdown or html");
+    add_report_format(rendered, o);
     add_screen_options(rendered, o);
   }
 
@@ -283,23 +374,26 @@ class CommandLine {
     CLI::App* inspect =
         program_.add_subcommand("inspect", "operators, ranks, types, sizes, outputs, signatures");
     inspect->add_option("model", in_.model, "model file")->required();
-    inspect->add_option("--output-format", in_.format, "text or json");
+    inspect->add_option("--output-format", in_.format, "text or json")->check(one_of({"text", "json"}));
     add_screen_options(inspect, in_.options);
     CLI::App* diff = program_.add_subcommand("diff", "what changed in the graph between two models");
     diff->add_option("before", in_.before, "model file")->required();
     diff->add_option("after", in_.after, "model file")->required();
-    diff->add_option("--output-format", in_.format, "text or json");
+    diff->add_option("--output-format", in_.format, "text or json")->check(one_of({"text", "json"}));
     add_screen_options(diff, in_.options);
   }
 
-  void add_samples(CLI::App* command, const std::string& format_help) {
+  void add_samples(CLI::App* command, const std::vector<std::string>& formats) {
     NumericOptions& n = in_.numeric;
     add_list(command, "--inputs", n.inputs,
              "inputs to run on: .npz or .npy files, arrays by input name (may be repeated)");
     add_list(command, "--range", n.ranges, "values of generated inputs: NAME=LO:HI (may be repeated)");
-    command->add_option("--samples", in_.options.samples, "generated samples")->check(CLI::PositiveNumber);
-    command->add_option("--seed", in_.options.seed, "seed of generated samples");
-    command->add_option("--output-format", n.format, format_help);
+    command->add_option("--samples", in_.options.samples, "generated samples")
+        ->check(whole_number(1, kMostSamples));
+    command->add_option("--seed", in_.options.seed, "seed of generated samples")
+        ->check(whole_number(0, kLargestSeed));
+    command->add_option("--output-format", n.format, fmt::format("{}", fmt::join(formats, " or ")))
+        ->check(one_of(formats));
     add_screen_options(command, in_.options);
   }
 
@@ -315,19 +409,20 @@ class CommandLine {
                        "run the second model (or the one model) on this runtime: see `modeldoctor runners`");
     verify->add_option("--runner", n.runner,
                        "run it with a command of your own, which gets the exchange folder");
-    verify->add_option("--timeout", n.timeout, "seconds that a runtime may take")->check(CLI::PositiveNumber);
-    verify->add_option("--rtol", n.rtol, "allowed relative difference");
-    verify->add_option("--atol", n.atol, "allowed absolute difference");
+    verify->add_option("--timeout", n.timeout, "seconds that a runtime may take")
+        ->check(whole_number(1, 1000000));
+    verify->add_option("--rtol", n.rtol, "allowed relative difference")->check(number_of_at_least(0));
+    verify->add_option("--atol", n.atol, "allowed absolute difference")->check(number_of_at_least(0));
     verify->add_flag("--fp16", n.fp16, "compute the second model (or the one model) as an fp16 device does");
-    add_samples(verify, "text or json");
+    add_samples(verify, {"text", "json"});
     CLI::App* fp16 = program_.add_subcommand(
         "fp16", "headroom to 65504 per layer, the first overflow, overflow or precision");
     fp16->add_option("model", n.model, "model file")->required();
     fp16->add_option("--arithmetic", n.arithmetic,
                      "how the device sums: storage (in fp32), accumulate or tree (in fp16)")
-        ->check(CLI::IsMember({"storage", "accumulate", "tree"}));
+        ->check(one_of({"storage", "accumulate", "tree"}));
     fp16->add_flag("--saturate", n.saturate, "overflow gives 65504, not infinity");
-    add_samples(fp16, "text, json or csv");
+    add_samples(fp16, {"text", "json", "csv"});
     program_.add_subcommand("runners", "real runtimes that verify can use, and how to install them");
     CLI::App* tap = program_.add_subcommand("tap", "write a copy whose inner value is one more output");
     tap->add_option("model", n.model, "model file")->required();
@@ -381,7 +476,8 @@ class CommandLine {
   }
 
   CLI::App program_;
-  CLI::App* rules_test_ = nullptr;
+  CLI::App *rules_test_ = nullptr, *config_show_ = nullptr;
+  std::optional<std::vector<ConfigLayer>> layers_;
   Parsed in_;
 };
 

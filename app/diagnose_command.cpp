@@ -72,8 +72,9 @@ Diagnosis failed_output(const Session& session, const std::string& path, const s
   return diagnosis;
 }
 
-DiagnoseRequest request_for(const Session& session, const Document* document, const Subject& subject) {
-  const Options& options = session.options;
+/// `options`: those that hold for this model.
+DiagnoseRequest request_for(const Session& session, const Options& options, const Document* document,
+                            const Subject& subject) {
   DiagnoseRequest request;
   request.document = document;
   request.model_path = subject.path;
@@ -91,12 +92,8 @@ DiagnoseRequest request_for(const Session& session, const Document* document, co
   to.thorough = options.thorough;
   to.max_error = options.max_error, to.samples = options.samples, to.seed = options.seed;
   to.select = options.select, to.ignore = options.ignore, to.symptoms = options.symptoms;
-  to.fail_on = session.fail_on;
+  to.fail_on = parse_fail_on(options.fail_on).value_or(session.fail_on);
   return request;
-}
-
-std::string_view fail_on_word(const Session& session) {
-  return session.fail_on ? name(*session.fail_on) : std::string_view("never");
 }
 
 /// The file that was written holds exactly the edited graph.
@@ -206,8 +203,8 @@ Result<HeadroomOptions> known_values(const Options& options, const Model& model)
 }
 
 ModelRun run_model(const Session& session, Subject subject) {
-  const Options& options = session.options;
   const std::string& path = subject.path;
+  const Options options = options_for(session.options, path);
   ModelRun run;
   OutputPlan plan;
   if (session.apply) {
@@ -229,7 +226,7 @@ ModelRun run_model(const Session& session, Subject subject) {
   if (!prepared) return {failed(session, path, prepared.error()), ""};
   const std::optional<Model>& start = *prepared;
   const std::vector<std::string> log_notes = add_companions(options, subject);
-  DiagnoseRequest request = request_for(session, document->get(), subject);
+  DiagnoseRequest request = request_for(session, options, document->get(), subject);
   request.start = start ? &*start : nullptr;
   auto values = known_values(options, (*document)->model());
   if (!values) return {failed(session, path, values.error()), ""};
@@ -250,7 +247,7 @@ ModelRun run_model(const Session& session, Subject subject) {
   if (session.apply && !capability.can_write)
     run.diagnosis.notes.push_back("this file cannot be rewritten: " + capability.reason);
   if (options.hash && run.diagnosis.model) run.diagnosis.model->sha256 = sha256((*file)->bytes());
-  session.baseline.apply(run.diagnosis, fail_on_word(session));
+  session.baseline.apply(run.diagnosis, options.fail_on);
   if (options.show_diff && outcome->edited)
     run.diff = graph_diff_text((*document)->model(), *outcome->edited, path, plan.model_path);
   if (session.apply)
@@ -323,14 +320,14 @@ Result<std::vector<ModelRun>> run_subjects(const Session& session, const std::ve
   if (!subjects.front().path.empty()) {
     runs = run_models(session, subjects);
   } else {
-    auto outcome = diagnose(request_for(session, nullptr, subjects.front()));
+    auto outcome = diagnose(request_for(session, session.options, nullptr, subjects.front()));
     if (!outcome) return tl::make_unexpected(outcome.error());
-    session.baseline.apply(outcome->diagnosis, fail_on_word(session));
+    session.baseline.apply(outcome->diagnosis, session.options.fail_on);
     runs.push_back({std::move(outcome->diagnosis), ""});
   }
   std::vector<Diagnosis*> diagnoses;
   for (ModelRun& run : runs) diagnoses.push_back(&run.diagnosis);
-  if (auto status = session.baseline.finish(diagnoses, fail_on_word(session)); !status)
+  if (auto status = session.baseline.finish(diagnoses, session.options.fail_on); !status)
     return tl::make_unexpected(status.error());
   return runs;
 }

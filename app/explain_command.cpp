@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/inputs.h"
 #include "app/terminal.h"
+#include "lib/base/escape.h"
 #include "lib/baseline/baseline.h"
 #include "lib/diagnose/evidence.h"
 #include "lib/report/report.h"
@@ -49,7 +50,9 @@ int explain_text(const Options& options, const RuleBook& rules, const std::strin
   }
   std::string out = page_of(options, *hits.front());
   for (std::size_t i = 1; i < hits.size(); ++i)
-    out += fmt::format("also possible: {} {}: {}\n", hits[i]->id, hits[i]->name, hits[i]->summary);
+    out += escape_terminal(
+               fmt::format("also possible: {} {}: {}", hits[i]->id, hits[i]->name, hits[i]->summary)) +
+           "\n";
   return print_data(out) ? 0 : 4;
 }
 
@@ -77,7 +80,7 @@ int run_rules_list(const Options& options, bool markdown) {
     if (options.verbose) out += fmt::format("    {}\n", rule.summary);
   }
   out += fmt::format("{} rules; `modeldoctor explain ID` shows a page\n", rules->rules().size());
-  return print_data(out) ? 0 : 4;
+  return print_data(escape_terminal_lines(out)) ? 0 : 4;
 }
 
 int run_rules_test(const Options& options, const std::vector<std::string>& files) {
@@ -107,7 +110,7 @@ int run_rules_test(const Options& options, const std::vector<std::string>& files
     bad += static_cast<int>(failures.size());
   }
   for (const std::string& overlap : overlapping_signatures(rules)) out += overlap + "\n", ++bad;
-  if (!print_data(out)) return 4;
+  if (!print_data(escape_terminal_lines(out))) return 4;
   return bad == 0 ? 0 : 1;
 }
 

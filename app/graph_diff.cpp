@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "lib/base/escape.h"
 #include "lib/base/sha256.h"
 #include "lib/op/text.h"
 
@@ -71,16 +72,17 @@ std::string graph_diff_text(const Model& before, const Model& after, const std::
                             const std::string& after_name) {
   const std::vector<Change> changes = compare(before, after);
   if (changes.empty()) return "";
-  std::string out = fmt::format("--- {}\n+++ {}\n", before_name, after_name);
+  std::string out =
+      escape_terminal("--- " + before_name) + "\n" + escape_terminal("+++ " + after_name) + "\n";
   int graph = -1;
   for (const Change& change : changes) {
     if (change.graph != graph) {
       graph = change.graph;
       const auto g = static_cast<std::size_t>(graph);
       const std::string name = g < before.graphs.size() ? before.graphs[g].name : after.graphs[g].name;
-      out += fmt::format("@@ s{} {} @@\n", graph, name);
+      out += escape_terminal(fmt::format("@@ s{} {} @@", graph, name)) + "\n";
     }
-    out += fmt::format("{}{}\n", change.sign, change.line.text);
+    out += change.sign + escape_terminal(change.line.text) + "\n";
   }
   return out;
 }
@@ -95,7 +97,7 @@ std::string graph_diff_json(const Model& before, const Model& after, const std::
                        {"text", change.line.text}});
   const nlohmann::json json = {
       {"before", before_name}, {"after", after_name}, {"changes", changes}, {"same", changes.empty()}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return escape_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace md::app

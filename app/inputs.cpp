@@ -22,11 +22,15 @@ bool has_model_extension(const fs::path& path) {
   return extension == ".tflite" || extension == ".onnx" || extension == ".pt2" || extension == ".pte";
 }
 
-Status check_names(const std::vector<std::string>& names, const RuleBook& rules) {
+/// `place`: where a configuration file says it; "" for the command line.
+Status check_names(const std::vector<std::string>& names, const RuleBook& rules, const std::string& place) {
   for (const std::string& name : names) {
     const bool known = std::any_of(rules.rules().begin(), rules.rules().end(),
                                    [&](const Rule& rule) { return rule_is_named(rule, {name}); });
-    if (!known) return tl::make_unexpected(rules.unknown_rule(name));
+    if (known) continue;
+    Error error = rules.unknown_rule(name);
+    if (!place.empty()) error.message = fmt::format("{}: {}", place, error.message);
+    return tl::make_unexpected(std::move(error));
   }
   return {};
 }
@@ -96,9 +100,28 @@ Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths) {
 Result<RuleBook> load_rules(const Options& options) {
   auto rules = RuleBook::load(options.rules_folders);
   if (!rules) return rules;
-  for (const auto* names : {&options.select, &options.ignore})
-    if (auto status = check_names(*names, *rules); !status) return tl::make_unexpected(status.error());
+  const auto place = [&](const char* option) {
+    const auto found = options.places.find(option);
+    return found == options.places.end() ? "" : found->second;
+  };
+  if (auto status = check_names(options.select, *rules, place("select")); !status)
+    return tl::make_unexpected(status.error());
+  if (auto status = check_names(options.ignore, *rules, place("ignore")); !status)
+    return tl::make_unexpected(status.error());
+  for (const PerModelSettings& entry : options.per_model)
+    for (const auto* names : {&entry.select, &entry.ignore})
+      if (auto status = check_names(*names, *rules, entry.place); !status)
+        return tl::make_unexpected(status.error());
   return rules;
+}
+
+Options options_for(Options options, const std::string& model) {
+  ModelSettings own = settings_for(options.per_model, model);
+  options.ignore.insert(options.ignore.end(), own.ignore.begin(), own.ignore.end());
+  if (!own.select.empty() && !options.given.contains("select")) options.select = std::move(own.select);
+  if (!own.targets.empty() && !options.given.contains("target")) options.targets = std::move(own.targets);
+  if (!own.fail_on.empty() && !options.given.contains("fail-on")) options.fail_on = std::move(own.fail_on);
+  return options;
 }
 
 Result<const Rule*> find_rule(const RuleBook& rules, const std::string& name) {

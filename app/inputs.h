@@ -29,6 +29,10 @@ Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths);
 /// you mean").
 Result<RuleBook> load_rules(const Options& options);
 
+/// The options with what [[per-model]] says for this model; the command line goes before it, but for ignored
+/// rules, which add up.
+Options options_for(Options options, const std::string& model);
+
 /// The rule by id, name or alias; else an error with the nearest.
 Result<const Rule*> find_rule(const RuleBook& rules, const std::string& name);
 

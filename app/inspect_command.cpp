@@ -10,6 +10,7 @@
 #include "app/graph_diff.h"
 #include "app/inputs.h"
 #include "app/terminal.h"
+#include "lib/base/escape.h"
 #include "lib/graph/document.h"
 #include "lib/op/text.h"
 
@@ -58,38 +59,42 @@ std::string value_names(const Graph& graph, const std::vector<ValueId>& ids) {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
+void add_graph(std::string& out, const Model& model, std::size_t g, bool verbose) {
+  const Graph& graph = model.graphs[g];
+  const auto line = [&](std::string_view words) { out += escape_terminal(words) + '\n'; };
+  line(fmt::format("graph s{} {}: {} operators", g, graph.name, graph.order.size()));
+  line("  inputs:  " + value_names(graph, graph.inputs));
+  line("  outputs: " + value_names(graph, graph.outputs));
+  if (!verbose) return;
+  for (const NodeId id : graph.order) {
+    line(fmt::format("  n{} {}", id, print_node(graph, id, model.format)));
+    if (!graph.node(id).layer.empty()) line("       layer " + graph.node(id).layer);
+  }
+}
+
 std::string inspect_text(const Document& document, const std::string& path, bool verbose) {
   const Model& model = document.model();
   const Totals sum = totals(model);
-  std::string out = fmt::format(
-      "{}: {}, {} bytes, {} graph{}, {} operators, {} constants of {} bytes, highest rank {}\n", path,
-      name(model.format), document.file().bytes().size(), model.graphs.size(),
-      model.graphs.size() == 1 ? "" : "s", sum.nodes, sum.constants, sum.constant_bytes, sum.highest_rank);
-  if (!model.producer.empty()) out += fmt::format("written by {}\n", model.producer);
+  std::string out;
+  const auto line = [&](std::string_view words) { out += escape_terminal(words) + '\n'; };
+  line(fmt::format("{}: {}, {} bytes, {} graph{}, {} operators, {} constants of {} bytes, highest rank {}",
+                   path, name(model.format), document.file().bytes().size(), model.graphs.size(),
+                   model.graphs.size() == 1 ? "" : "s", sum.nodes, sum.constants, sum.constant_bytes,
+                   sum.highest_rank));
+  if (!model.producer.empty()) line("written by " + model.producer);
   if (const WriteCapability capability = document.capability(); !capability.can_write)
-    out += fmt::format("cannot be rewritten: {}\n", capability.reason);
-  for (const auto& [key, text] : model.metadata) out += fmt::format("metadata {}: {}\n", key, text);
+    line("cannot be rewritten: " + capability.reason);
+  for (const auto& [key, text] : model.metadata) line(fmt::format("metadata {}: {}", key, text));
   for (const ModelSignature& signature : model.signatures) {
     std::vector<std::string> in, to;
     for (const auto& [external, id] : signature.inputs) in.push_back(external);
     for (const auto& [external, id] : signature.outputs) to.push_back(external);
-    out +=
-        fmt::format("signature {}: ({}) -> ({})\n", signature.key, fmt::join(in, ", "), fmt::join(to, ", "));
+    line(fmt::format("signature {}: ({}) -> ({})", signature.key, fmt::join(in, ", "), fmt::join(to, ", ")));
   }
-  out += "operators:\n";
-  for (const auto& [op, count] : histogram(model)) out += fmt::format("  {:>6}  {}\n", count, op);
-  for (std::size_t g = 0; g < model.graphs.size(); ++g) {
-    const Graph& graph = model.graphs[g];
-    out +=
-        fmt::format("graph s{} {}: {} operators\n  inputs:  {}\n  outputs: {}\n", g, graph.name,
-                    graph.order.size(), value_names(graph, graph.inputs), value_names(graph, graph.outputs));
-    if (!verbose) continue;
-    for (const NodeId id : graph.order) {
-      out += fmt::format("  n{} {}\n", id, print_node(graph, id, model.format));
-      if (!graph.node(id).layer.empty()) out += fmt::format("       layer {}\n", graph.node(id).layer);
-    }
-  }
-  if (!verbose) out += "(-v lists every operator)\n";
+  line("operators:");
+  for (const auto& [op, count] : histogram(model)) line(fmt::format("  {:>6}  {}", count, op));
+  for (std::size_t g = 0; g < model.graphs.size(); ++g) add_graph(out, model, g, verbose);
+  if (!verbose) line("(-v lists every operator)");
   return out;
 }
 
@@ -164,7 +169,7 @@ std::string inspect_json(const Document& document, const std::string& path) {
                      {"signatures", signatures},
                      {"metadata", metadata},
                      {"graphs", graphs}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return escape_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 Result<std::unique_ptr<Document>> open_model(const std::string& path) {

@@ -31,8 +31,8 @@ Result<CompareOptions> compare_options(const Options& options, const NumericOpti
   CompareOptions to;
   to.samples = options.samples;
   to.seed = options.seed;
-  if (numeric.rtol >= 0) to.rtol = numeric.rtol;
-  if (numeric.atol >= 0) to.atol = numeric.atol;
+  if (numeric.rtol) to.rtol = *numeric.rtol;
+  if (numeric.atol) to.atol = *numeric.atol;
   if (numeric.fp16) to.mode_b.arithmetic = Arithmetic::f16_storage;
   auto ranges = parse_ranges(model, numeric.ranges);
   if (!ranges) return tl::make_unexpected(ranges.error());

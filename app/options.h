@@ -1,8 +1,13 @@
 // What the command line and modeldoctor.toml say.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "lib/config/config_file.h"
 
 namespace md::app {
 
@@ -17,7 +22,12 @@ struct Options {
   bool strict_baseline = false, prune_baseline = false, no_auto_log = false;
   bool force = false, in_place = false, dry_run = false, show_diff = false;
   bool unsafe_fixes = false, exact_only = false, require_proof = false, thorough = false, hash = false;
-  bool quiet = false, verbose = false;
+  bool quiet = false, verbose = false, no_config = false;
+  std::vector<PerModelSettings> per_model;  ///< of all configuration files
+  std::vector<std::string> config_files;    ///< that are read, no output may replace them
+  std::set<std::string> given;              ///< long options that the command line gives
+  std::map<std::string, std::string>
+      places;  ///< long option -> the line of a configuration file that gives it
   double max_error = 1e-3;
   int samples = 24, jobs = 0;
   std::uint64_t seed = 1;
@@ -30,8 +40,8 @@ struct NumericOptions {
   std::vector<std::string> ranges;           ///< "name=lo:hi"
   std::string format = "text", arithmetic = "storage", at, out, on, runner;
   bool fp16 = false, saturate = false;
-  int timeout = 300;            ///< seconds that a runner may take
-  double rtol = -1, atol = -1;  ///< negative: not given
+  int timeout = 300;  ///< seconds that a runner may take
+  std::optional<double> rtol, atol;
 };
 
 }  // namespace md::app

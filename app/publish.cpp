@@ -47,7 +47,7 @@ Result<std::vector<ReportFile>> parse_reports(const std::vector<std::string>& wi
 void add_read_files(const Options& options, RunFiles& files) {
   for (const std::string& path : options.inputs) files.reads(path, "the inputs " + path);
   files.reads(options.baseline, "the baseline " + options.baseline);
-  files.reads(options.config, "the configuration " + options.config);
+  for (const std::string& config : options.config_files) files.reads(config, "the configuration " + config);
   for (const std::string& folder : options.rules_folders)
     if (const auto pages = rule_page_files(folder))  // whoever loads them says what is wrong
       for (const std::string& page : *pages) files.reads(page, "the rule page " + page);

@@ -7,22 +7,18 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "lib/base/escape.h"
+
 namespace md::app {
 namespace {
 
-/// One line of at most 4 kB: names inside a damaged file may hold line ends, escape sequences, or megabytes.
+/// One line of at most 4 kB: names inside a damaged file may hold line ends, or megabytes.
 std::string one_line(std::string_view message) {
   constexpr std::size_t longest = 4096;
-  std::string line;
-  for (const char c : message.substr(0, longest)) {
-    if (c == '\n' || c == '\r' || c == '\t')
-      line += ' ';
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else
-      line += c;
-  }
-  return message.size() > longest ? line + "..." : line;
+  std::string line(message.substr(0, longest));
+  for (char& c : line)
+    if (c == '\n' || c == '\r') c = ' ';
+  return escape_terminal(line) + (message.size() > longest ? "..." : "");
 }
 
 }  // namespace
@@ -36,7 +32,7 @@ bool use_color(std::string_view choice, std::FILE* stream) {
 
 void print_error(std::string_view message) { fmt::print(stderr, "modeldoctor: {}\n", one_line(message)); }
 void print_note(std::string_view message) {
-  if (!message.empty()) fmt::print(stderr, "{}\n", message);
+  if (!message.empty()) fmt::print(stderr, "{}\n", escape_terminal_lines(message));
 }
 
 bool print_data(std::string_view text) {

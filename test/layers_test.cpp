@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 /// the engine still reaches into formats by name.
 const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"base", {}},
+    {"config", {"base"}},
     {"graph", {"base"}},
     {"op", {"base", "graph", /* until rows: */ "format/tflite"}},
     {"edit", {"base", "graph", "op", /* until rows: */ "format/torch"}},

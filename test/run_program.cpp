@@ -32,6 +32,7 @@ ProgramResult run_words(std::vector<std::string> words, const std::string& input
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 0);  // no configuration of whoever runs the tests
   ProgramResult result;
   pid_t child = 0;
   if (posix_spawn(&child, words[0].c_str(), &actions, nullptr, argv.data(), environ) == 0) {

@@ -29,11 +29,12 @@ Graph random_graph(std::mt19937& random) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const DType types[] = {DType::f32,     DType::f16, DType::i8,   DType::i32, DType::i64,
                          DType::boolean, DType::u8,  DType::bf16, DType::i4,  DType::f64};
-  const char* names[] = {"a", "b/c.d;1", "with blank", "", "a", "quote\"d", "0", "é", "x%y", "line\nend"};
+  const char* names[] = {"a", "b/c.d;1", "with blank", "",          "a",          "quote\"d",
+                         "0", "é",       "x%y",        "line\nend", "\x1b[31m\t", "\xe2\x80\xae\xff"};
   Graph g;
   const auto add_value = [&](bool constant) {
     Value v;
-    v.name = names[pick(10)];
+    v.name = names[pick(12)];
     v.dtype = types[pick(10)];
     for (int d = pick(4); d > 0; --d) v.shape.push_back(pick(5) ? pick(4) : constant ? 2 : dynamic_dim);
     if (!v.shape.empty() && pick(6) == 0 && !constant)

@@ -96,7 +96,7 @@ Offset<tflite::SparsityParameters> Maker::sparsity() {
 Offset<tflite::Tensor> Maker::tensor(const char* name, const std::vector<std::int32_t>& shape,
                                      std::uint32_t buffer, char mark) {
   Offset<flatbuffers::String> text;
-  if (name) text = b_.CreateString(name);
+  if (name) text = b_.CreateString(r_.prefix + name);
   const auto sizes = ints(shape);
   Offset<flatbuffers::Vector<std::int32_t>> signature;
   if (r_.dynamic_batch && shape.size() == 2) signature = ints({-1, shape[1]});
@@ -142,7 +142,8 @@ Offset<tflite::Operator> Maker::relu() {
     return o.Finish();
   }
   if (r_.composite) {
-    const auto options = tflite::CreateStableHLOCompositeOptions(b_, b_.CreateString("test.relu"), 1);
+    const auto options =
+        tflite::CreateStableHLOCompositeOptions(b_, b_.CreateString(r_.prefix + "test.relu"), 1);
     tflite::OperatorBuilder o(b_);
     o.add_opcode_index(1), o.add_inputs(inputs), o.add_outputs(outputs);
     o.add_builtin_options_2_type(tflite::BuiltinOptions2::StableHLOCompositeOptions),
@@ -156,7 +157,7 @@ Offset<tflite::OperatorCode> Maker::code(tflite::BuiltinOperator op, const char*
   const auto number = static_cast<std::int32_t>(op);
   const auto byte = static_cast<std::int8_t>(std::min(number, 127));
   Offset<flatbuffers::String> text;
-  if (custom) text = b_.CreateString(custom);
+  if (custom) text = b_.CreateString(r_.prefix + custom);
   return tflite::CreateOperatorCode(b_, byte, text, 1, r_.legacy_codes ? tflite::BuiltinOperator::ADD : op);
 }
 
@@ -173,7 +174,7 @@ Offset<tflite::SubGraph> Maker::main_graph() {
   if (r_.zero_elements) tensors.push_back(tensor("none", {0}, 2, 'n'));
   const std::vector<Offset<tflite::Operator>> operators = {add(), relu()};
   return tflite::CreateSubGraph(b_, b_.CreateVector(tensors), ints({0}), ints({3}),
-                                b_.CreateVector(operators), b_.CreateString("main"));
+                                b_.CreateVector(operators), b_.CreateString(r_.prefix + "main"));
 }
 
 Offset<tflite::SubGraph> Maker::body() {
@@ -182,7 +183,7 @@ Offset<tflite::SubGraph> Maker::body() {
   const std::vector<Offset<tflite::Operator>> operators = {
       tflite::CreateOperator(b_, 2, ints({0}), ints({1}))};
   return tflite::CreateSubGraph(b_, b_.CreateVector(tensors), ints({0}), ints({1}),
-                                b_.CreateVector(operators), b_.CreateString("body"));
+                                b_.CreateVector(operators), b_.CreateString(r_.prefix + "body"));
 }
 
 Offset<flatbuffers::Vector<Offset<tflite::Buffer>>> Maker::buffers() {
@@ -206,9 +207,10 @@ Offset<flatbuffers::Vector<Offset<tflite::Buffer>>> Maker::buffers() {
 }
 
 Offset<tflite::SignatureDef> Maker::signature(const char* key, const char* input, const char* output) {
-  const std::vector in = {tflite::CreateTensorMap(b_, b_.CreateString(input), 0)},
-                    out = {tflite::CreateTensorMap(b_, b_.CreateString(output), 3)};
-  return tflite::CreateSignatureDef(b_, b_.CreateVector(in), b_.CreateVector(out), b_.CreateString(key), 0);
+  const std::vector in = {tflite::CreateTensorMap(b_, b_.CreateString(r_.prefix + input), 0)},
+                    out = {tflite::CreateTensorMap(b_, b_.CreateString(r_.prefix + output), 3)};
+  return tflite::CreateSignatureDef(b_, b_.CreateVector(in), b_.CreateVector(out),
+                                    b_.CreateString(r_.prefix + key), 0);
 }
 
 void Maker::append_behind(std::string& file) {
@@ -230,8 +232,9 @@ std::string Maker::make() {
   if (r_.large_custom_options)
     codes.push_back(code(tflite::BuiltinOperator::CUSTOM, "Big"));
   else
-    codes.push_back(
-        code(r_.composite ? tflite::BuiltinOperator::STABLEHLO_COMPOSITE : tflite::BuiltinOperator::RELU));
+    codes.push_back(code(r_.composite   ? tflite::BuiltinOperator::STABLEHLO_COMPOSITE
+                         : r_.unit_relu ? tflite::BuiltinOperator::RELU_0_TO_1
+                                        : tflite::BuiltinOperator::RELU));
   codes.push_back(code(tflite::BuiltinOperator::RELU));
   std::vector<Offset<tflite::SubGraph>> graphs = {main_graph()};
   if (r_.composite) graphs.push_back(body());
@@ -240,13 +243,13 @@ std::string Maker::make() {
     signatures = {signature("serving", "input", "output"), signature("other", "in", "{\"json\": [1]}")};
   const auto all_buffers = buffers();
   const auto last_buffer = static_cast<std::uint32_t>(r_.shared_empty_buffer ? 10 : 3);
-  const auto description = b_.CreateString("made by hand");
+  const auto description = b_.CreateString(r_.prefix + "made by hand");
   Offset<flatbuffers::Vector<std::int32_t>> metadata_buffer;
   Offset<flatbuffers::Vector<Offset<tflite::Metadata>>> metadata;
   if (r_.metadata) {
     metadata_buffer = ints({static_cast<std::int32_t>(last_buffer)});
-    metadata = b_.CreateVector(
-        std::vector{tflite::CreateMetadata(b_, b_.CreateString("min_runtime_version"), last_buffer)});
+    metadata = b_.CreateVector(std::vector{
+        tflite::CreateMetadata(b_, b_.CreateString(r_.prefix + "min_runtime_version"), last_buffer)});
   }
   const auto all_codes = b_.CreateVector(codes);
   const auto all_graphs = b_.CreateVector(graphs);

@@ -30,6 +30,8 @@ struct Recipe {
   bool metadata = false;             ///< Metadata and the legacy metadata_buffer list
   bool dynamic_batch = false;        ///< shape_signature [-1, 4] on x, y and z
   bool quantized_details = false;    ///< c has blockwise quantization
+  bool unit_relu = false;            ///< RELU_0_TO_1 instead of RELU: an operator that the GPU does not take
+  std::string prefix;                ///< in front of every name of a tensor, signature, operator, graph
   bool four_byte_alignment = false;  ///< the bytes of c lie at 4 modulo 16
 };
 

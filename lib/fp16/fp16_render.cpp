@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/escape.h"
 #include "lib/eval/difference.h"
 #include "lib/fp16/fp16_report.h"
 
@@ -53,30 +54,24 @@ nlohmann::json number(double v) {
   return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 }  // namespace
 
 std::string fp16_text(const Fp16Report& report, bool color) {
-  std::string text = report.summary + "\n";
+  std::string text = escape_terminal(report.summary) + "\n";
   if (report.verdict == Fp16Verdict::unknown) return text;
-  text += fmt::format("inputs: {} ({} sample{})\n\n", report.source.text, report.samples,
+  text += fmt::format("inputs: {} ({} sample{})\n\n", escape_terminal(report.source.text), report.samples,
                       report.samples == 1 ? "" : "s");
   text += fmt::format("{:>5}  {:<20} {:<16} {:>10} {:>7} {:>10} {:>9}  {}\n", "node", "operator", "",
                       "largest", "bits", "sum", "error", "value");
   for (const Fp16Layer& layer : report.layers) {
     const std::string problem = mark(layer);
     const bool red = color && !problem.empty();
-    text += fmt::format("{}{:>5}  {:<20} {} {:>10.4g} {:>7} {:>10} {:>9.1e}  {}{}{}\n", red ? "\x1b[31m" : "",
-                        layer.node, layer.op.substr(0, 20), bar(layer), layer.largest,
-                        bits_text(layer.headroom_bits),
-                        layer.largest_sum > 0 ? fmt::format("{:.4g}", layer.largest_sum) : "-", layer.error,
-                        layer.name, problem.empty() ? "" : "  " + problem, red ? "\x1b[0m" : "");
+    const std::string row = escape_terminal(
+        fmt::format("{:>5}  {:<20} {} {:>10.4g} {:>7} {:>10} {:>9.1e}  {}{}", layer.node,
+                    layer.op.substr(0, 20), bar(layer), layer.largest, bits_text(layer.headroom_bits),
+                    layer.largest_sum > 0 ? fmt::format("{:.4g}", layer.largest_sum) : "-", layer.error,
+                    layer.name, problem.empty() ? "" : "  " + problem));
+    text += red ? "\x1b[31m" + row + "\x1b[0m\n" : row + "\n";
   }
   if (report.verdict == Fp16Verdict::precision) {
     text += "\nerror by depth:";
@@ -91,8 +86,8 @@ std::string fp16_csv(const Fp16Report& report) {
       "node,operator,value,layer,depth,largest,headroom_bits,largest_sum,error,overflows,sum_passes,"
       "flushed\n";
   for (const Fp16Layer& l : report.layers)
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", l.node, csv_field(l.op), csv_field(l.name),
-                        csv_field(l.layer), l.depth, short_number(l.largest), short_number(l.headroom_bits),
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", l.node, escape_csv(l.op), escape_csv(l.name),
+                        escape_csv(l.layer), l.depth, short_number(l.largest), short_number(l.headroom_bits),
                         short_number(l.largest_sum), short_number(l.error), l.overflows ? 1 : 0,
                         l.sum_passes ? 1 : 0, l.flushed ? 1 : 0);
   return text;
@@ -126,7 +121,7 @@ std::string fp16_json(const Fp16Report& report) {
       {"first_overflow", report.first ? nlohmann::json(report.layers[*report.first].node) : nlohmann::json()},
       {"layers", layers},
       {"note", report.note}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return escape_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace md

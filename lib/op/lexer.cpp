@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "lib/base/escape.h"
+
 namespace md {
 namespace {
 
@@ -167,6 +169,7 @@ void Lexer::read_string(char quote) {
     if (c == '\n') ++line_;
     if (c == '\\' && at_ < text_.size()) {
       c = text_[at_++];
+      if (read_code_point(c)) continue;
       if (c == 'n') c = '\n';
     }
     token_.text += c;
@@ -176,6 +179,23 @@ void Lexer::read_string(char quote) {
     return;
   }
   ++at_;
+}
+
+bool Lexer::read_code_point(char kind) {
+  const bool braced = kind == 'u' && at_ < text_.size() && text_[at_] == '{';
+  if (!braced && kind != 'x') return false;
+  const std::size_t begin = at_ + (braced ? 1 : 0);
+  const std::size_t end = braced ? text_.find('}', begin) : begin + 2;
+  if (end > text_.size() || end == begin || end - begin > 6) return false;
+  std::uint32_t number = 0;
+  const auto [rest, error] = std::from_chars(text_.data() + begin, text_.data() + end, number, 16);
+  if (error != std::errc() || rest != text_.data() + end || number > 0x10ffff) return false;
+  if (braced)
+    append_utf8(token_.text, number);
+  else
+    token_.text += static_cast<char>(static_cast<unsigned char>(number));
+  at_ = end + (braced ? 1 : 0);
+  return true;
 }
 
 void Lexer::read_symbol() {
@@ -196,15 +216,12 @@ void Lexer::read_symbol() {
 }
 
 std::string quoted(std::string_view text) {
-  std::string out = "\"";
+  std::string escaped;
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
   }
-  return out + '"';
+  return '"' + escape_unprintable(escaped) + '"';
 }
 
 namespace {

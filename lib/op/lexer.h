@@ -15,7 +15,7 @@ struct Token {
     name,   ///< letters, digits, '_'
     integer,
     real,    ///< has a point or an exponent
-    string,  ///< "..." with \" and \\ and \n
+    string,  ///< "..." with \" and \\ and \n, \x1b (a byte), \u{202e} (a code point)
     symbol   ///< one of ( ) [ ] { } , = : . ? _ @ | or == != < <= > >= :: ...
   } kind = Kind::end;
   std::string text;
@@ -54,6 +54,9 @@ class Lexer {
   void read_value();
   void read_number();
   void read_string(char quote);
+  /// Behind a backslash and `kind`: "1b" of \x1b, "{202e}" of \u{202e}. False: it is not one, nothing is
+  /// taken.
+  bool read_code_point(char kind);
   void read_symbol();
 
   std::string path_;
@@ -65,7 +68,7 @@ class Lexer {
   Token token_;
 };
 
-/// `text` as a "..." literal.
+/// `text` as a "..." literal that reads back the same; what cannot be printed is an escape.
 std::string quoted(std::string_view text);
 /// A number that reads back as the same double: "0.1", "3.0", "inf", "nan".
 std::string number_text(double value);

@@ -4,13 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/base/escape.h"
+#include "lib/base/program_version.h"
 #include "lib/report/formats.h"
-#include "lib/report/markup.h"
 #include "lib/report/wording.h"
-
-#ifndef MD_VERSION
-#define MD_VERSION "0"
-#endif
 
 namespace md::reporters {
 namespace {
@@ -133,37 +130,17 @@ Json sarif_run(const Diagnosis& run) {
       notification["locations"] = Json::array({{{"physicalLocation", physical(run.model->path, 0)}}});
     invocation["toolExecutionNotifications"] = Json::array({notification});
   }
-  return {{"tool", {{"driver", {{"name", kGenerator}, {"version", MD_VERSION}, {"rules", rules}}}}},
+  return {{"tool", {{"driver", {{"name", kGenerator}, {"version", program_version()}, {"rules", rules}}}}},
           {"invocations", Json::array({invocation})},
           {"results", results}};
 }
 
-/// Workflow commands end at the line; the data of a message and of a property have their own escapes.
-std::string github_escape(std::string_view text, bool property) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '%')
-      out += "%25";
-    else if (c == '\r')
-      out += "%0D";
-    else if (c == '\n')
-      out += "%0A";
-    else if (property && c == ':')
-      out += "%3A";
-    else if (property && c == ',')
-      out += "%2C";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string github_line(std::string_view level, const std::string& file, int line, const std::string& title,
                         const std::string& message) {
-  std::string properties = fmt::format("title={}", github_escape(title, true));
-  if (!file.empty()) properties += fmt::format(",file={}", github_escape(file, true));
+  std::string properties = fmt::format("title={}", escape_workflow_property(title));
+  if (!file.empty()) properties += fmt::format(",file={}", escape_workflow_property(file));
   if (line > 0) properties += fmt::format(",line={}", line);
-  return fmt::format("::{} {}::{}\n", level, properties, github_escape(message, false));
+  return fmt::format("::{} {}::{}\n", level, properties, escape_workflow_message(message));
 }
 
 std::string junit_case(const Diagnosis& run, const Finding& finding) {

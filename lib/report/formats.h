@@ -1,4 +1,5 @@
-// The reporters, one a format; report.h is what the rest of the program uses.
+// The reporters, one a format; report.h is what the rest of the program uses. It gives those for people a
+// diagnosis that is escaped already (shown.h), and escapes what those for programs give.
 #pragma once
 #include <span>
 #include <string>

@@ -3,12 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/program_version.h"
 #include "lib/diagnose/ending.h"
 #include "lib/report/formats.h"
-
-#ifndef MD_VERSION
-#define MD_VERSION "0"
-#endif
 
 namespace md::reporters {
 namespace {
@@ -159,24 +156,25 @@ Json diagnosis_json(const Diagnosis& d) {
                    {"rules", r.rules},
                    {"benign", r.benign}});
   for (const Finding& finding : d.findings) findings.push_back(finding_json(finding));
-  Json json = {{"schema_version", "1.0"},
-               {"tool", {{"name", kGenerator}, {"version", MD_VERSION}, {"rules_version", d.rules_version}}},
-               {"command", d.command},
-               {"exit_code", d.exit_code},
-               {"status", d.status},
-               {"target", targets},
-               {"log", log},
-               {"findings", findings},
-               {"unexplained", d.unexplained},
-               {"unexplained_predictions", d.unexplained_predictions},
-               {"ruled_out", d.ruled_out},
-               {"notes", d.notes},
-               {"summary", {{"before", d.before}, {"after", d.after}, {"fixed", d.fixed}}},
-               {"model", nullptr},
-               {"prediction", nullptr},
-               {"verification", nullptr},
-               {"output", nullptr},
-               {"error", nullptr}};
+  Json json = {
+      {"schema_version", "1.0"},
+      {"tool", {{"name", kGenerator}, {"version", program_version()}, {"rules_version", d.rules_version}}},
+      {"command", d.command},
+      {"exit_code", d.exit_code},
+      {"status", d.status},
+      {"target", targets},
+      {"log", log},
+      {"findings", findings},
+      {"unexplained", d.unexplained},
+      {"unexplained_predictions", d.unexplained_predictions},
+      {"ruled_out", d.ruled_out},
+      {"notes", d.notes},
+      {"summary", {{"before", d.before}, {"after", d.after}, {"fixed", d.fixed}}},
+      {"model", nullptr},
+      {"prediction", nullptr},
+      {"verification", nullptr},
+      {"output", nullptr},
+      {"error", nullptr}};
   if (d.model) {
     const bool read = !d.model->format.empty();  // else the run failed before
     json["model"] = {{"path", d.model->path},

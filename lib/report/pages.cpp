@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "lib/base/escape.h"
 #include "lib/report/formats.h"
-#include "lib/report/markup.h"
 #include "lib/report/wording.h"
 
 namespace md::reporters {
@@ -111,31 +111,36 @@ std::string html_run(const Diagnosis& run) {
 }
 
 std::string markdown_run(const Diagnosis& run) {
-  std::string out = fmt::format("## {}\n\n", escape_table(title_of(run)));
+  std::string out = fmt::format("## {}\n\n", escape_markdown(title_of(run)));
   if (const std::string targets = targets_of(run); !targets.empty())
-    out += fmt::format("For {}. ", escape_table(targets));
-  out += escape_table(summary_words(run)) + "\n";
-  for (const std::string& note : run.notes) out += fmt::format("\n> {}\n", escape_table(note));
+    out += fmt::format("For {}. ", escape_markdown(targets));
+  out += escape_markdown(summary_words(run)) + "\n";
+  for (const std::string& note : run.notes) out += fmt::format("\n> {}\n", escape_markdown(note));
   const std::vector<Group> groups = group_findings(run);
   if (!groups.empty()) out += "\n| rule | consequence | where | what | fix |\n|---|---|---|---|---|\n";
   for (const Group& group : groups) {
     const Finding& first = group.first();
-    out += fmt::format(
-        "| {} {} | {}{} | `{}`{} | {} | {} |\n", first.rule, first.name, consequence(first.severity),
-        first.open() ? "" : fmt::format(" ({})", fixed_word(run)), escape_table(where(run, first)),
-        group.findings.size() > 1 ? fmt::format(" and {} more", group.findings.size() - 1) : "",
-        escape_table(first.message), escape_table(fix_cell(run, first)));
+    out +=
+        fmt::format("| {} | {}{} | {}{} | {} | {} |\n", escape_markdown(first.rule + " " + first.name),
+                    consequence(first.severity), first.open() ? "" : fmt::format(" ({})", fixed_word(run)),
+                    escape_markdown_code(where(run, first), true),
+                    group.findings.size() > 1 ? fmt::format(" and {} more", group.findings.size() - 1) : "",
+                    escape_markdown(first.message), escape_markdown(fix_cell(run, first)));
   }
   if (!run.unexplained.empty() || !run.unexplained_predictions.empty())
     out += "\nNot explained by any rule:\n\n";
   for (const int index : run.unexplained) {
     const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
-    out += fmt::format("- `{}:{}` {}\n", record.path, record.line, escape_table(record.text));
+    out +=
+        fmt::format("- {} {}\n", escape_markdown_code(fmt::format("{}:{}", record.path, record.line), false),
+                    escape_markdown(record.text));
   }
   for (const std::string& text : run.unexplained_predictions)
-    out += fmt::format("- {}\n", escape_table(text));
-  for (const std::string& words : closing_words(run)) out += fmt::format("\n{}\n", escape_table(words));
-  if (run.output) out += fmt::format("\nWrote `{}` ({} bytes).\n", run.output->path, run.output->bytes);
+    out += fmt::format("- {}\n", escape_markdown(text));
+  for (const std::string& words : closing_words(run)) out += fmt::format("\n{}\n", escape_markdown(words));
+  if (run.output)
+    out += fmt::format("\nWrote {} ({} bytes).\n", escape_markdown_code(run.output->path, false),
+                       run.output->bytes);
   return out;
 }
 

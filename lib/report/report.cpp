@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "lib/base/escape.h"
 #include "lib/report/formats.h"
+#include "lib/report/shown.h"
 
 namespace md {
 namespace {
@@ -37,26 +39,31 @@ std::vector<std::string> report_format_names() {
 
 std::string render(std::span<const Diagnosis> runs, ReportFormat format, const TextStyle& style) {
   switch (format) {
-    case ReportFormat::text:
-      return reporters::text(runs, style);
-    case ReportFormat::concise:
-      return reporters::concise(runs, style);
     case ReportFormat::json:
-      return reporters::json(runs);
+      return escape_json(reporters::json(runs));
     case ReportFormat::jsonl:
-      return reporters::json_lines(runs);
+      return escape_json(reporters::json_lines(runs));
     case ReportFormat::sarif:
-      return reporters::sarif(runs);
-    case ReportFormat::github:
-      return reporters::github(runs);
-    case ReportFormat::junit:
-      return reporters::junit(runs);
-    case ReportFormat::markdown:
-      return reporters::markdown(runs);
-    case ReportFormat::html:
-      return reporters::html(runs);
+      return escape_json(reporters::sarif(runs));
+    default:
+      break;
   }
-  return "";
+  std::vector<Diagnosis> harmless;
+  for (const Diagnosis& run : runs) harmless.push_back(reporters::shown(run));
+  switch (format) {
+    case ReportFormat::concise:
+      return reporters::concise(harmless, style);
+    case ReportFormat::github:
+      return reporters::github(harmless);
+    case ReportFormat::junit:
+      return reporters::junit(harmless);
+    case ReportFormat::markdown:
+      return reporters::markdown(harmless);
+    case ReportFormat::html:
+      return reporters::html(harmless);
+    default:
+      return reporters::text(harmless, style);
+  }
 }
 
 }  // namespace md

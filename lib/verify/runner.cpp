@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/escape.h"
 #include "lib/fp16/headroom.h"
 #include "lib/verify/child_process.h"
 #include "lib/verify/npy.h"
@@ -218,7 +219,7 @@ std::string runners_text(const std::vector<RunnerInfo>& runners) {
   std::string text;
   for (const RunnerInfo& r : runners)
     text += fmt::format("{:<12} {:<14} {}\n{:<12} {}\n", r.name, r.installed ? "installed" : "not installed",
-                        r.what, "", r.installed ? r.runtime : r.hint);
+                        r.what, "", escape_terminal(r.installed ? r.runtime : r.hint));
   return text;
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/escape.h"
+
 namespace md {
 namespace {
 
@@ -43,25 +45,29 @@ ModelComparison verify_models(const Model& a, const Model& b, const CompareOptio
 
 std::string comparison_text(const ModelComparison& c) {
   std::string text;
-  for (const std::string& difference : c.interface_differences) text += "interface: " + difference + "\n";
-  if (!c.evaluated) return text + (c.note.empty() ? "not evaluated" : c.note) + "\n";
-  text += fmt::format("{}: {} sample{} ({})\n", c.equal ? "equal" : "DIFFERENT", c.samples,
-                      c.samples == 1 ? "" : "s", c.input_source);
-  for (const OutputComparison& o : c.outputs) {
-    text += fmt::format("  {} {} \"{}\" {}: {}; {:.3g} ulp", o.equal ? "ok  " : "DIFF", name(o.dtype), o.name,
-                        shape_text(o.shape), difference_words(o), o.max_ulp);
-    if (o.nonfinite) text += fmt::format("; {} elements finite in one model only", o.nonfinite);
-    text += '\n';
-    if (!o.where.empty()) text += fmt::format("       at {}\n", o.where);
+  const auto line = [&](std::string_view words) { text += escape_terminal(words) + '\n'; };
+  for (const std::string& difference : c.interface_differences) line("interface: " + difference);
+  if (!c.evaluated) {
+    line(c.note.empty() ? "not evaluated" : c.note);
+    return text;
   }
-  if (!c.first_layer.empty()) text += "first value that parts: " + c.first_layer + "\n";
+  line(fmt::format("{}: {} sample{} ({})", c.equal ? "equal" : "DIFFERENT", c.samples,
+                   c.samples == 1 ? "" : "s", c.input_source));
+  for (const OutputComparison& o : c.outputs) {
+    std::string row = fmt::format("  {} {} \"{}\" {}: {}; {:.3g} ulp", o.equal ? "ok  " : "DIFF",
+                                  name(o.dtype), o.name, shape_text(o.shape), difference_words(o), o.max_ulp);
+    if (o.nonfinite) row += fmt::format("; {} elements finite in one model only", o.nonfinite);
+    line(row);
+    if (!o.where.empty()) line("       at " + o.where);
+  }
+  if (!c.first_layer.empty()) line("first value that parts: " + c.first_layer);
   if (c.argmax_agreement)
     text += fmt::format("same largest element in {:.1f} % of the rows\n", 100 * *c.argmax_agreement);
   if (c.fp16_error)
     text += fmt::format(
         "for comparison: fp16 rounding alone moves A's outputs by {:.2g} of their largest value\n",
         *c.fp16_error);
-  if (!c.note.empty()) text += c.note + "\n";
+  if (!c.note.empty()) line(c.note);
   return text;
 }
 
@@ -95,7 +101,7 @@ std::string comparison_json(const ModelComparison& c) {
       {"fp16_error", c.fp16_error ? number(*c.fp16_error) : nlohmann::json()},
       {"first_layer", c.first_layer.empty() ? nlohmann::json() : nlohmann::json(c.first_layer)},
       {"note", c.note}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return escape_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace md

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/escape.h"
+
 namespace md {
 namespace {
 
@@ -121,7 +123,8 @@ class PageWriter {
 
  private:
   std::string bold(const std::string& text) const {
-    return style_.color ? "\033[1m" + text + "\033[0m" : text;
+    const std::string words = escape_terminal(text);
+    return style_.color ? "\033[1m" + words + "\033[0m" : words;
   }
 
   std::string_view consequence() const {
@@ -141,13 +144,14 @@ class PageWriter {
   void section(std::string_view heading) {
     const auto found = rule_.sections.find(heading);
     if (found == rule_.sections.end()) return;
-    out_ += "\n" + bold(std::string(heading)) + "\n" + render_prose(found->second, style_.width, 2);
+    out_ += "\n" + bold(std::string(heading)) + "\n" +
+            escape_terminal_lines(render_prose(found->second, style_.width, 2));
   }
 
   void list(std::string_view heading, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out_ += "\n" + bold(std::string(heading)) + "\n";
-    for (const std::string& line : lines) out_ += "  " + line + "\n";
+    for (const std::string& line : lines) out_ += escape_terminal("  " + line) + "\n";
   }
 
   void facts() {
