@@ -2,8 +2,8 @@
 # Installs what the build needs from Debian, and with --judges the real runtimes that the tests ask (in a virtual
 # environment under ${MD_VENVS:-$HOME/.cache/modeldoctor}). Safe to run again: it only installs what is missing.
 set -euo pipefail
-packages=(cmake ninja-build g++ ccache pkg-config libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
-  libtomlplusplus-dev libflatbuffers-dev flatbuffers-compiler libexpected-dev libeigen3-dev libzip-dev catch2 clang-format python3-venv)
+packages=(cmake ninja-build g++ ccache pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
+  libflatbuffers-dev flatbuffers-compiler libexpected-dev libeigen3-dev libzip-dev libssl-dev catch2 clang-format python3-venv)
 judges=no
 [ "${1:-}" = --judges ] && judges=yes && packages+=(chromium libvulkan1 nodejs npm)
 missing=()
