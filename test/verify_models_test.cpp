@@ -226,6 +226,13 @@ TEST_CASE("a runner that works, refuses, crashes, or hangs costs one result", "[
   options.command.reset();
   options.runner = "no-such";
   REQUIRE(run_on("model.tflite", model, inputs, options).status == RunnerResult::Status::not_installed);
+  setenv("MODELDOCTOR_RUNNERS", (test::source_dir() + "/scripts/runners").c_str(), 1);
+  setenv("MODELDOCTOR_PYTHON", "/no/such/python", 1);
+  options.runner = "litert-cpu";
+  const RunnerResult absent = run_on("model.tflite", model, inputs, options);
+  unsetenv("MODELDOCTOR_PYTHON");
+  REQUIRE(absent.status == RunnerResult::Status::not_installed);
+  REQUIRE(absent.error == "/no/such/python could not be started: No such file or directory");
 }
 
 TEST_CASE("the runners that come with the program are listed", "[verify]") {

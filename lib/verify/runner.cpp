@@ -208,7 +208,8 @@ std::vector<RunnerInfo> list_runners(bool probe) {
       else
         info.hint = answer.is_object()
                         ? answer.value("hint", "")
-                        : fmt::format("{} could not be started: set MODELDOCTOR_PYTHON", python(k.name));
+                        : fmt::format("{} could not be started{}{}: set MODELDOCTOR_PYTHON", python(k.name),
+                                      child.start_error.empty() ? "" : ": ", child.start_error);
     }
     runners.push_back(std::move(info));
   }
@@ -260,6 +261,11 @@ RunnerResult run_on(const std::string& model_path, const Model& model, const std
   }
   const ChildResult child = run_child(argv, options.timeout_seconds);
   result.log = child.errors;
+  if (!child.started) {
+    result.status = Outcome::not_installed;
+    result.error = fmt::format("{} could not be started: {}", argv[0], child.start_error);
+    return result;
+  }
   if (child.timed_out) {
     result.status = Outcome::timeout;
     result.error = fmt::format("did not finish within {} s", options.timeout_seconds);
