@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "lib/base/embedded.h"
+#include "lib/base/nearest.h"
 #include "lib/target/readable.h"
 #include "lib/target/table_target.h"
 
@@ -45,32 +46,12 @@ const std::vector<KnownTarget>& all_targets() {
   return targets;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 Error unknown_target(std::string_view name) {
-  const KnownTarget* nearest = nullptr;
-  std::size_t best = name.size() / 2 + 2;
-  std::vector<std::string_view> names;
-  for (const KnownTarget& known : all_targets()) {
-    names.push_back(known.name);
-    const std::size_t distance = edit_distance(name.substr(0, 64), known.name);
-    if (distance < best) best = distance, nearest = &known;
-  }
-  const std::string hint = nearest ? fmt::format("did you mean \"{}\"?", nearest->name)
-                                   : fmt::format("known: {}", fmt::join(names, ", "));
+  std::vector<std::string> names;
+  for (const KnownTarget& known : all_targets()) names.push_back(known.name);
+  const std::string close = nearest(name.substr(0, 64), names);
+  const std::string hint = close.empty() ? fmt::format("known: {}", fmt::join(names, ", "))
+                                         : fmt::format("did you mean \"{}\"?", close);
   return {Error::Kind::usage, fmt::format("unknown target \"{}\"; {}", name, hint)};
 }
 
