@@ -18,7 +18,7 @@ if [ ${#wanted[@]} -gt 0 ]; then
 fi
 if [ "$judges" = yes ]; then
   venvs=${MD_VENVS:-$HOME/.cache/modeldoctor}
-  if ! "$venvs/litert/bin/python" -c 'import ai_edge_litert, numpy' 2>/dev/null; then
+  if ! "$venvs/litert/bin/python" -c 'import ai_edge_litert, flatbuffers, numpy' 2>/dev/null; then
     python3 -m venv "$venvs/litert"
     "$venvs/litert/bin/pip" install -q ai-edge-litert==2.3.0 numpy >&2
   fi
@@ -33,10 +33,25 @@ if [ "$judges" = yes ]; then
     { "${pip[@]}" torch==2.13.0+cpu || "${pip[@]}" torch==2.13.0+cpu --extra-index-url https://download.pytorch.org/whl/cpu; } >&2 &&
       "${pip[@]}" "$@" >&2
   }
-  # Without them the judges of exported programs are skipped, and say so; the rest is not held up.
+  # Without an environment its judge is skipped and says so, and the rest is not held up. In CI nothing may be skipped.
+  not_installed() {
+    case "${CI:-}" in
+      "" | 0 | false | no) echo "setup: $1 could not be installed: its judge will be skipped" >&2 ;;
+      *) echo "setup: $1 could not be installed, and CI is set: a judge that is not asked is a failure" >&2; exit 1 ;;
+    esac
+  }
   torch_environment executorch executorch executorch==1.5.1 torchao==0.18.0 coremltools==9.0 tosa-tools==2026.5.0 ||
-    echo "setup: ExecuTorch could not be installed: its judge will be skipped" >&2
+    not_installed ExecuTorch
   torch_environment litert-torch litert_torch litert-torch==0.10.0 litert-converter==0.5.0 ai-edge-litert==2.3.0 \
     pydantic==2.11.10 pydantic_core==2.33.2 anyio==4.14.2 typing-inspection==0.4.2 typing_extensions==4.12.2 typer==0.29.2 ||
-    echo "setup: litert-torch could not be installed: its judge will be skipped" >&2
+    not_installed litert-torch
+  # Real models: those in MediaPipe's packages.
+  mediapipe=()
+  for name in face_detection face_mesh hands holistic objectron pose selfie_segmentation; do
+    [ -e "$venvs/mediapipe/node_modules/@mediapipe/$name" ] || mediapipe+=("@mediapipe/$name")
+  done
+  mkdir -p "$venvs/mediapipe"
+  [ ${#mediapipe[@]} = 0 ] ||
+    npm install --prefix "$venvs/mediapipe" --no-audit --no-fund --ignore-scripts --silent "${mediapipe[@]}" >&2 ||
+    not_installed "MediaPipe's packages of models (npm)"
 fi

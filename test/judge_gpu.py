@@ -14,16 +14,19 @@ Exit codes: 0 all agree, 1 something does not, 77 not run (the reason is printed
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import judge_environment  # noqa: E402
+import judge_models  # noqa: E402
 
 NEWEST = "litert-gpu@2.3.0"
-# Largest difference relative to the largest output: data of 8-bit files differs by one step, fp32 by rounding.
-CPU_TOLERANCE, GPU_TOLERANCE, QUANTIZED_TOLERANCE, FLOOR = 1e-3, 1e-3, 2e-2, 1e-6
+CHILD_SECONDS = 300
 
 
 def random_inputs(details):
@@ -56,11 +59,6 @@ def run_cpu(path, inputs=None):
         interpreter.set_tensor(detail["index"], inputs[name])
     interpreter.invoke()
     return inputs, {f"output{i}": interpreter.get_tensor(d["index"]) for i, d in enumerate(interpreter.get_output_details())}
-
-
-def has_quantized_tensors(path):
-    from ai_edge_litert.interpreter import Interpreter
-    return any(d["dtype"].__name__ in ("int8", "uint8", "int16") and d["quantization"][0] != 0 for d in Interpreter(path).get_tensor_details())
 
 
 def run_gpu(path, inputs, like):
@@ -100,24 +98,31 @@ def difference(got, want, tolerance):
         if not finite.any():
             continue
         worst, scale = np.max(np.abs(a[finite] - b[finite])), np.max(np.abs(b[finite]))
-        if worst > max(FLOOR, tolerance * scale):
+        if worst > max(judge_models.FLOOR, tolerance * scale):
             return f"output {name} differs by {worst:.3g} of {scale:.3g}"
     return ""
 
 
 def judge(original, fixed, with_gpu):
-    """One model in this process; prints the complaint, or nothing."""
-    try:
-        inputs, want = run_cpu(original)
-    except ValueError as error:
-        # No kernel reads the original, so the written model's own CPU result is what the accelerator is held to.
-        if "Didn't find op" not in str(error):
-            raise
-        original = fixed
-        inputs, want = run_cpu(original)
-    quantized = has_quantized_tensors(original)
-    _, on_cpu = run_cpu(fixed, inputs)
-    complaint = difference(on_cpu, want, QUANTIZED_TOLERANCE if quantized else CPU_TOLERANCE)
+    """The complaint about one model in this process, or nothing. What is compared with what, and how closely, follows from the
+    kind of the original (judge_models.py)."""
+    kind = judge_models.kind(original)
+    tolerance = judge_models.TOLERANCE[kind]
+    with tempfile.TemporaryDirectory() as scratch:
+        reference, fixed_on_cpu = original, fixed
+        if kind == "dyn8":
+            reference, fixed_on_cpu = os.path.join(scratch, "reference.tflite"), os.path.join(scratch, "fixed.tflite")
+            judge_models.in_float(original, reference)
+            judge_models.in_float(fixed, fixed_on_cpu)
+        try:
+            inputs, want = run_cpu(reference)
+        except ValueError as error:
+            # No kernel reads the original, so the written model's own CPU result is what the accelerator is held to.
+            if "Didn't find op" not in str(error):
+                raise
+            inputs, want = run_cpu(fixed_on_cpu)
+        _, on_cpu = run_cpu(fixed_on_cpu, inputs)
+    complaint = difference(on_cpu, want, tolerance)
     if complaint:
         return "CPU: " + complaint
     if not with_gpu:
@@ -126,26 +131,44 @@ def judge(original, fixed, with_gpu):
         on_gpu = run_gpu(fixed, inputs, want)
     except Exception as error:  # the binding raises plain RuntimeErrors of any text
         return "the accelerator refuses it: " + str(error).replace("\n", " ")[:300]
-    complaint = difference(on_gpu, want, QUANTIZED_TOLERANCE if quantized else GPU_TOLERANCE)
+    complaint = difference(on_gpu, want, tolerance)
     return "GPU: " + complaint if complaint else ""
 
 
-def child(arguments):
-    original, fixed, with_gpu = arguments
-    print("\nVERDICT " + json.dumps(judge(original, fixed, with_gpu == "gpu")), flush=True)
-    os._exit(0)  # the accelerator's own clean-up may abort
-
-
 def ask_in_child(original, fixed, with_gpu):
-    """A crashing delegate costs one model."""
-    command = [sys.executable, os.path.abspath(__file__), "--child", original, fixed, "gpu" if with_gpu else "cpu"]
-    environment = dict(os.environ, XDG_RUNTIME_DIR=os.environ.get("XDG_RUNTIME_DIR", "/tmp"))
-    environment["VK_ICD_FILENAMES"] = judge_environment.vulkan_driver()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=300)
-    for line in done.stdout.splitlines():
+    """The complaint of `judge`, in a fork of this process: a crashing delegate costs one model, and the packages are read once."""
+    import ai_edge_litert.compiled_model  # noqa: F401
+    import ai_edge_litert.interpreter  # noqa: F401
+    import ai_edge_litert.schema_py_generated  # noqa: F401
+    os.environ.setdefault("XDG_RUNTIME_DIR", "/tmp")
+    os.environ["VK_ICD_FILENAMES"] = judge_environment.vulkan_driver()
+    sys.stdout.flush()
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if child == 0:
+            os.dup2(said.fileno(), 1)
+            os.dup2(said.fileno(), 2)
+            try:
+                text = json.dumps(judge(original, fixed, with_gpu))
+                os.write(1, f"\nVERDICT {text}\n".encode())
+            except BaseException:
+                os.write(1, traceback.format_exc().encode())
+                os._exit(1)
+            os._exit(0)  # the accelerator's own clean-up may abort
+        ended, status, deadline = 0, 0, time.monotonic() + CHILD_SECONDS
+        while not ended and time.monotonic() < deadline:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            time.sleep(0 if ended else 0.01)
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return f"the judge's process did not end within {CHILD_SECONDS} s"
+        said.seek(0)
+        lines = said.read().decode(errors="replace")
+    for line in lines.splitlines():
         if line.startswith("VERDICT "):
             return json.loads(line[len("VERDICT "):])
-    return f"the judge's process ended with {done.returncode}: {done.stderr[-200:]}"
+    return f"the judge's process ended with {os.waitstatus_to_exitcode(status)}: {lines[-200:]}"
 
 
 def ways_to_fix(folder, settings):
@@ -183,6 +206,4 @@ def main(program, fixtures):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--child"]:
-        child(sys.argv[2:])
     sys.exit(main(*sys.argv[1:]))

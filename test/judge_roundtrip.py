@@ -2,7 +2,7 @@
 were all built anew loads, computes the same on the CPU interpreter and gets the same verdict from the GPU accelerator.
 
 usage: judge_roundtrip.py MD_REWRITE CACHE_FOLDER [MODEL...]
-Without models: fixtures/**/*.tflite and every .tflite in the npm packages of MediaPipe, which npm installs into the cache
+Without models: fixtures/**/*.tflite and every .tflite in the npm packages of MediaPipe, which scripts/setup.sh --judges installs
 (also those inside their packed asset files). MD_JUDGE_GPU=0 leaves the accelerator out.
 """
 import glob
@@ -15,24 +15,15 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import judge_environment
 
-PACKAGES = ["@mediapipe/" + name for name in
-            ("face_detection", "face_mesh", "hands", "holistic", "objectron", "pose", "selfie_segmentation")]
 # Lines of the accelerator's log that are its verdict on an operator.
 VERDICT = re.compile(r"^[A-Z0-9_]+( \S+)?: |INVALID_ARGUMENT")
 LOG_LEVEL = re.compile(r"^(INFO|WARNING|ERROR|VERBOSE)\b")
 
 
 def npm_models(cache):
-    """Files of the MediaPipe packages; [] when npm is not installed or reaches nothing."""
-    folder = os.path.join(cache, "npm")
-    os.makedirs(folder, exist_ok=True)
-    if not glob.glob(os.path.join(folder, "node_modules/@mediapipe/*")):
-        try:
-            subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--silent", *PACKAGES],
-                           check=True, timeout=600, stdout=subprocess.DEVNULL)
-        except (OSError, subprocess.SubprocessError) as e:
-            print("the MediaPipe packages are not installed:", e)
-            return []
+    """Files of the MediaPipe packages, those in packed asset files unpacked into the cache."""
+    folder, unpacked = os.path.join(judge_environment.environments(), "mediapipe"), os.path.join(cache, "npm")
+    os.makedirs(unpacked, exist_ok=True)
     found = glob.glob(os.path.join(folder, "node_modules/**/*.tflite"), recursive=True)
     for loader in glob.glob(os.path.join(folder, "node_modules/**/*_packed_assets_loader.js"), recursive=True):
         data = loader.replace("_loader.js", ".data")
@@ -41,7 +32,7 @@ def npm_models(cache):
             start, end = (re.search(rf'"?{key}"?\s*:\s*(\d+)', entry) for key in ("start", "end"))
             if not (name and start and end and os.path.exists(data)):
                 continue
-            out = os.path.join(folder, os.path.basename(loader).split("_packed")[0] + "_" + os.path.basename(name[1]))
+            out = os.path.join(unpacked, os.path.basename(loader).split("_packed")[0] + "_" + os.path.basename(name[1]))
             with open(data, "rb") as source, open(out, "wb") as target:
                 source.seek(int(start[1]))
                 target.write(source.read(int(end[1]) - int(start[1])))
@@ -157,10 +148,17 @@ def main():
     tool, cache, models = sys.argv[1], sys.argv[2], sys.argv[3:]
     os.makedirs(cache, exist_ok=True)
     gpu = os.environ.get("MD_JUDGE_GPU") != "0" and judge_environment.vulkan_driver() is not None
+    if not gpu and os.environ.get("MD_JUDGE_GPU") != "0" and judge_environment.in_ci():
+        judge_environment.skip("no software Vulkan driver (Debian's chromium brings one)")
     if not gpu:
-        print("the GPU accelerator is not asked: no software Vulkan driver (Debian's chromium brings one)")
+        print("the GPU accelerator is not asked: MD_JUDGE_GPU=0, or no software Vulkan driver (Debian's chromium brings one)")
     if not models:
-        models = sorted(glob.glob(os.path.join(judge_environment.SOURCE, "fixtures/**/*.tflite"), recursive=True)) + sorted(npm_models(cache))
+        public = npm_models(cache)
+        if not public and judge_environment.in_ci():
+            judge_environment.skip("no MediaPipe packages: scripts/setup.sh --judges installs them with npm")
+        if not public:
+            print("only the fixtures are judged: scripts/setup.sh --judges installs MediaPipe's models with npm")
+        models = sorted(glob.glob(os.path.join(judge_environment.SOURCE, "fixtures/**/*.tflite"), recursive=True)) + sorted(public)
     if not models:
         judge_environment.skip("no .tflite file to judge")
     bad, counts = 0, {}

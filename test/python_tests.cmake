@@ -1,5 +1,5 @@
 # Tests in Python that ask real packages. Each finds its own environment under ${MD_VENVS:-$HOME/.cache/modeldoctor} and
-# ends with 77, saying why, when that is not installed.
+# ends with 77, saying why, when that is not installed; where CI is set it fails.
 find_program(PYTHON3 python3)
 function(md_python_test name script)
   if(PYTHON3)
@@ -11,11 +11,13 @@ endfunction()
 md_python_test(schema_check schema_check.py)
 md_python_test(judge_roundtrip judge_roundtrip.py $<TARGET_FILE:md_rewrite> ${CMAKE_BINARY_DIR}/judge-cache)
 md_python_test(judge_gpu judge_gpu.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR}/fixtures)
+md_python_test(judge_verdicts verdict_table.py $<TARGET_FILE:modeldoctor>)
 md_python_test(judge_executorch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} executorch)
 md_python_test(judge_litert_torch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} litert-torch)
 
-# Needs nothing but Python: signals, kills, full disks, closed outputs while the program works.
+# Need nothing but Python. What the judges do where they are not installed; signals, kills, full disks, closed outputs while the program works.
 if(PYTHON3)
+  add_test(NAME absent_judges COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/test/absent_judges.py)
   add_test(NAME fault_injection COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/test/fault_injection.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR}/fixtures 20)
   set_tests_properties(fault_injection PROPERTIES TIMEOUT 300)
 endif()
