@@ -180,7 +180,7 @@ Surroundings::Surroundings(const Model& model) : model_(model) {
     for (std::size_t i = 0; i < graph.order.size(); ++i)
       position[static_cast<std::size_t>(graph.order[i])] = static_cast<std::int32_t>(i);
     position_.push_back(std::move(position));
-    hot_.emplace_back(graph.values.size(), static_cast<signed char>(-1));
+    past_f16_.emplace_back(graph.values.size(), static_cast<signed char>(-1));
   }
 }
 
@@ -210,25 +210,26 @@ Excerpt Surroundings::around(const Patch& patch) const {
   return excerpt;
 }
 
-bool Surroundings::is_hot(int graph_index, ValueId value) {
+bool Surroundings::reaches_past_f16(int graph_index, ValueId value) {
   constexpr double largest_half = 65504;
   const Graph& graph = model_.graphs[static_cast<std::size_t>(graph_index)];
-  std::vector<signed char>& hot = hot_[static_cast<std::size_t>(graph_index)];
+  std::vector<signed char>& past_f16 = past_f16_[static_cast<std::size_t>(graph_index)];
   std::vector<ValueId> open = {value};
   while (!open.empty()) {  // depth first; a value is settled when all that it is computed from is
     const ValueId v = open.back();
     const auto at = static_cast<std::size_t>(v);
-    if (hot[at] >= 0) {
+    if (past_f16[at] >= 0) {
       open.pop_back();
       continue;
     }
     const Value& here = graph.value(v);
     if (here.is_constant()) {
-      hot[at] = 0;
+      past_f16[at] = 0;
       if (is_float(here.dtype))
         if (const auto numbers = decode(here))
-          hot[at] = std::any_of(numbers->begin(), numbers->end(),
-                                [](double x) { return !std::isfinite(x) || std::fabs(x) > largest_half; });
+          past_f16[at] = std::any_of(numbers->begin(), numbers->end(), [](double x) {
+            return !std::isfinite(x) || std::fabs(x) > largest_half;
+          });
       continue;
     }
     const NodeId producer = graph.producer(v);
@@ -236,32 +237,32 @@ bool Surroundings::is_hot(int graph_index, ValueId value) {
     if (producer != none_id)
       for (const ValueId input : graph.node(producer).inputs) {
         if (input == none_id) continue;
-        const signed char state = hot[static_cast<std::size_t>(input)];
+        const signed char state = past_f16[static_cast<std::size_t>(input)];
         found = found || state == 1;
         if (state >= 0) continue;
         waiting = true;
         open.push_back(input);
       }
     if (found)
-      hot[at] = 1;
+      past_f16[at] = 1;
     else if (!waiting)
-      hot[at] = 0;
+      past_f16[at] = 0;
   }
-  return hot[static_cast<std::size_t>(value)] == 1;
+  return past_f16[static_cast<std::size_t>(value)] == 1;
 }
 
 bool Surroundings::nonfinite_may_reach(const Patch& patch) {
   const Graph& graph = model_.graphs[static_cast<std::size_t>(patch.graph)];
-  const auto any_hot = [&](const std::vector<ValueId>& values) {
+  const auto any_past_f16 = [&](const std::vector<ValueId>& values) {
     return std::any_of(values.begin(), values.end(),
-                       [&](ValueId v) { return v >= 0 && is_hot(patch.graph, v); });
+                       [&](ValueId v) { return v >= 0 && reaches_past_f16(patch.graph, v); });
   };
   return std::any_of(patch.removed.begin(), patch.removed.end(),
-                     [&](NodeId id) { return any_hot(graph.node(id).inputs); }) ||
+                     [&](NodeId id) { return any_past_f16(graph.node(id).inputs); }) ||
          std::any_of(patch.new_nodes.begin(), patch.new_nodes.end(),
-                     [&](const Node& node) { return any_hot(node.inputs); }) ||
+                     [&](const Node& node) { return any_past_f16(node.inputs); }) ||
          std::any_of(patch.rewires.begin(), patch.rewires.end(),
-                     [&](const Rewire& rewire) { return any_hot(graph.node(rewire.node).inputs); });
+                     [&](const Rewire& rewire) { return any_past_f16(graph.node(rewire.node).inputs); });
 }
 
 std::int64_t Surroundings::total_work() {

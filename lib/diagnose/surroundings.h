@@ -36,12 +36,12 @@ class Surroundings {
   std::int64_t total_work();
 
  private:
-  bool is_hot(int graph, ValueId value);
+  bool reaches_past_f16(int graph, ValueId value);
 
   const Model& model_;
   std::vector<std::vector<char>> constant_only_;     ///< by graph and value: computed from constants alone
   std::vector<std::vector<std::int32_t>> position_;  ///< by graph and node: place in the execution order
-  std::vector<std::vector<signed char>> hot_;        ///< by graph and value: -1 not known yet
+  std::vector<std::vector<signed char>> past_f16_;   ///< by graph and value: -1 not known yet
   std::int64_t total_work_ = -1;
 };
 

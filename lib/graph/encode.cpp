@@ -60,6 +60,106 @@ int sub_byte(Bytes bytes, std::size_t i, int bits) {
   return (bytes[i / per_byte] >> (static_cast<int>(i % per_byte) * bits)) & ((1 << bits) - 1);
 }
 
+/// Numbers as the elements of `dtype`; false for a type that holds no real numbers.
+bool read_elements(DType dtype, Bytes bytes, std::vector<double>& out) {
+  const auto each = [&](const auto& number) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(number(i));
+    return true;
+  };
+  const auto plain = [&]<typename T>(T) { return each([&](std::size_t i) { return load<T>(bytes, i); }); };
+  switch (dtype) {
+    case DType::f32:
+      return plain(float{});
+    case DType::f64:
+      return plain(double{});
+    case DType::f16:
+      return each([&](std::size_t i) { return half_to_float(load<std::uint16_t>(bytes, i)); });
+    case DType::bf16:
+      return each([&](std::size_t i) { return bfloat_to_float(load<std::uint16_t>(bytes, i)); });
+    case DType::boolean:
+      return each([&](std::size_t i) { return bytes[i] ? 1 : 0; });
+    case DType::i8:
+      return plain(std::int8_t{});
+    case DType::u8:
+      return plain(std::uint8_t{});
+    case DType::i16:
+      return plain(std::int16_t{});
+    case DType::u16:
+      return plain(std::uint16_t{});
+    case DType::i32:
+      return plain(std::int32_t{});
+    case DType::u32:
+      return plain(std::uint32_t{});
+    case DType::i64:
+      return plain(std::int64_t{});
+    case DType::u64:
+      return plain(std::uint64_t{});
+    case DType::i4:
+    case DType::i2:
+      return each([&, bits = bit_width(dtype)](std::size_t i) {
+        const int raw = sub_byte(bytes, i, bits);
+        return raw >= (1 << (bits - 1)) ? raw - (1 << bits) : raw;
+      });
+    case DType::u4:
+      return each([&](std::size_t i) { return sub_byte(bytes, i, 4); });
+    default:
+      return false;
+  }
+}
+
+/// Two's complement in 2 or 4 bits, the first element lowest.
+void write_sub_bytes(int bits, std::span<const double> numbers, std::vector<std::uint8_t>& out) {
+  const int limit = 1 << (bits - 1);
+  const std::size_t per_byte = static_cast<std::size_t>(8 / bits);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const int n = std::clamp(static_cast<int>(saturate<std::int32_t>(numbers[i])), -limit, limit - 1) &
+                  ((1 << bits) - 1);
+    out[i / per_byte] =
+        static_cast<std::uint8_t>(out[i / per_byte] | (n << (static_cast<int>(i % per_byte) * bits)));
+  }
+}
+
+/// The reverse of read_elements, saturating; types without real numbers stay zero.
+void write_elements(DType dtype, std::span<const double> numbers, std::vector<std::uint8_t>& out) {
+  const auto each = [&](const auto& element) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) store(out, i, element(numbers[i]));
+  };
+  const auto integers = [&]<typename T>(T) { each([](double v) { return saturate<T>(v); }); };
+  switch (dtype) {
+    case DType::f32:
+      return each([](double v) { return static_cast<float>(v); });
+    case DType::f64:
+      return each([](double v) { return v; });
+    case DType::f16:
+      return each([](double v) { return float_to_half(static_cast<float>(v)); });
+    case DType::bf16:
+      return each([](double v) { return float_to_bfloat(static_cast<float>(v)); });
+    case DType::boolean:
+      return each([](double v) { return static_cast<std::uint8_t>(v != 0); });
+    case DType::i8:
+      return integers(std::int8_t{});
+    case DType::u8:
+      return integers(std::uint8_t{});
+    case DType::i16:
+      return integers(std::int16_t{});
+    case DType::u16:
+      return integers(std::uint16_t{});
+    case DType::i32:
+      return integers(std::int32_t{});
+    case DType::u32:
+      return integers(std::uint32_t{});
+    case DType::i64:
+      return integers(std::int64_t{});
+    case DType::u64:
+      return integers(std::uint64_t{});
+    case DType::i4:
+    case DType::i2:
+      return write_sub_bytes(bit_width(dtype), numbers, out);
+    default:
+      return;
+  }
+}
+
 }  // namespace
 
 std::size_t storage_bytes(DType dtype, std::int64_t count) {
@@ -76,62 +176,7 @@ std::vector<std::uint8_t> encode(DType dtype, const Shape& shape, std::span<cons
                        stored[i] = stored[i] / static_cast<double>(q->scale[k]) + zero_point(*q, k);
                      });
   std::vector<std::uint8_t> out(storage_bytes(dtype, static_cast<std::int64_t>(stored.size())), 0);
-  for (std::size_t i = 0; i < stored.size(); ++i) {
-    const double v = stored[i];
-    switch (dtype) {
-      case DType::f32:
-        store(out, i, static_cast<float>(v));
-        break;
-      case DType::f64:
-        store(out, i, v);
-        break;
-      case DType::f16:
-        store(out, i, float_to_half(static_cast<float>(v)));
-        break;
-      case DType::bf16:
-        store(out, i, float_to_bfloat(static_cast<float>(v)));
-        break;
-      case DType::boolean:
-        store<std::uint8_t>(out, i, v != 0);
-        break;
-      case DType::i8:
-        store(out, i, saturate<std::int8_t>(v));
-        break;
-      case DType::u8:
-        store(out, i, saturate<std::uint8_t>(v));
-        break;
-      case DType::i16:
-        store(out, i, saturate<std::int16_t>(v));
-        break;
-      case DType::u16:
-        store(out, i, saturate<std::uint16_t>(v));
-        break;
-      case DType::i32:
-        store(out, i, saturate<std::int32_t>(v));
-        break;
-      case DType::u32:
-        store(out, i, saturate<std::uint32_t>(v));
-        break;
-      case DType::i64:
-        store(out, i, saturate<std::int64_t>(v));
-        break;
-      case DType::u64:
-        store(out, i, saturate<std::uint64_t>(v));
-        break;
-      case DType::i4:
-      case DType::i2: {
-        const int bits = bit_width(dtype), limit = 1 << (bits - 1);
-        const int n =
-            std::clamp(static_cast<int>(saturate<std::int32_t>(v)), -limit, limit - 1) & ((1 << bits) - 1);
-        const std::size_t per_byte = static_cast<std::size_t>(8 / bits);
-        out[i / per_byte] =
-            static_cast<std::uint8_t>(out[i / per_byte] | (n << (static_cast<int>(i % per_byte) * bits)));
-        break;
-      }
-      default:
-        break;
-    }
-  }
+  write_elements(dtype, stored, out);
   return out;
 }
 
@@ -146,60 +191,7 @@ std::optional<std::vector<double>> decode(const Value& value, bool dequantize) {
     return std::nullopt;
   const auto n = static_cast<std::size_t>(*count);
   std::vector<double> out(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    switch (value.dtype) {
-      case DType::f32:
-        out[i] = static_cast<double>(load<float>(bytes, i));
-        break;
-      case DType::f64:
-        out[i] = load<double>(bytes, i);
-        break;
-      case DType::f16:
-        out[i] = static_cast<double>(half_to_float(load<std::uint16_t>(bytes, i)));
-        break;
-      case DType::bf16:
-        out[i] = static_cast<double>(bfloat_to_float(load<std::uint16_t>(bytes, i)));
-        break;
-      case DType::boolean:
-        out[i] = bytes[i] ? 1 : 0;
-        break;
-      case DType::i8:
-        out[i] = load<std::int8_t>(bytes, i);
-        break;
-      case DType::u8:
-        out[i] = bytes[i];
-        break;
-      case DType::i16:
-        out[i] = load<std::int16_t>(bytes, i);
-        break;
-      case DType::u16:
-        out[i] = load<std::uint16_t>(bytes, i);
-        break;
-      case DType::i32:
-        out[i] = load<std::int32_t>(bytes, i);
-        break;
-      case DType::u32:
-        out[i] = load<std::uint32_t>(bytes, i);
-        break;
-      case DType::i64:
-        out[i] = static_cast<double>(load<std::int64_t>(bytes, i));
-        break;
-      case DType::u64:
-        out[i] = static_cast<double>(load<std::uint64_t>(bytes, i));
-        break;
-      case DType::i4:
-      case DType::i2: {
-        const int bits = bit_width(value.dtype), raw = sub_byte(bytes, i, bits);
-        out[i] = raw >= (1 << (bits - 1)) ? raw - (1 << bits) : raw;
-        break;
-      }
-      case DType::u4:
-        out[i] = sub_byte(bytes, i, 4);
-        break;
-      default:
-        return std::nullopt;
-    }
-  }
+  if (!read_elements(value.dtype, bytes, out)) return std::nullopt;
   if (dequantize && value.quantization && !value.quantization->scale.empty() && !is_float(value.dtype)) {
     const Quantization& q = *value.quantization;
     if (!usable(q, value.shape)) return std::nullopt;

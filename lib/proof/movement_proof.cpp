@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/eval/difference.h"
 #include "lib/eval/run_node.h"
 
@@ -138,8 +140,80 @@ std::string source_text(const SiteRunner& runner, const std::vector<std::pair<Va
   return "nothing";
 }
 
+/// Both versions of a site on index values, for one size of the dynamic dimensions.
+class TracedPair {
+ public:
+  TracedPair(const Model& before, const Model& after, const SiteRunner& runner, std::int64_t size)
+      : runner_(runner), size_(size), old_(before, runner.old_graph()), new_(after, runner.new_graph()) {}
+
+  /// Gives every input element a number of its own. False: there are more than we hold.
+  bool place_inputs(Proof& proof) {
+    for (const auto& [v, tensor] : runner_.folded())
+      old_.held()[v] = {tensor, false}, new_.held()[v] = {tensor, false};
+    std::int64_t next = 0;
+    for (const ValueId v : runner_.site().inputs) {
+      const Value& input = runner_.input_value(v);
+      if (input.dtype == DType::symint) {  // the size of a dimension: no data
+        const Tensor symbol = Tensor::of_integers(DType::i64, {}, std::vector<std::int64_t>{size_});
+        old_.held()[v] = {symbol, false}, new_.held()[v] = {symbol, false};
+        continue;
+      }
+      const Shape shape = runner_.input_shape(v, size_);
+      const auto count = element_count(shape);
+      if (!count || *count > element_limit - next) return false;
+      std::vector<std::int64_t> index(static_cast<std::size_t>(*count));
+      for (auto& i : index) i = next++;
+      starts_.emplace_back(v, next - *count);
+      const Tensor tensor = Tensor::of_integers(DType::i64, shape, index);
+      old_.held()[v] = {tensor, true};
+      new_.held()[v] = {under_declared_shape(tensor, input, runner_.new_graph().value(v)), true};
+      proof.dtype = input.dtype;
+    }
+    return true;
+  }
+
+  /// nullopt: not a movement. Otherwise success or the error of a kernel.
+  std::optional<Status> run_old() { return old_.run(runner_.site().before); }
+  std::optional<Status> run_new() { return new_.run(runner_.site().after); }
+
+  enum class Outcome { not_a_movement, equal, shape_differs, element_differs };
+  /// Do the two versions of one output hold the same elements? What differs becomes the counterexample.
+  Outcome compare(ValueId v, ValueId w, Proof& proof) {
+    const Value &before = runner_.old_graph().value(v), &after = runner_.new_graph().value(w);
+    const Held* a = old_.find(v);
+    const Held* b = new_.find(w);
+    if (!a || !b || !same_scale(before, after)) return Outcome::not_a_movement;
+    const auto x = old_.carrier(*a);
+    auto y = new_.carrier(*b);
+    if (!x || !y) return Outcome::not_a_movement;
+    *y = under_declared_shape(*y, after, before);
+    if (x->shape != y->shape) {
+      proof.counterexample = fmt::format("\"{}\" has shape {} before, {} after", before.name,
+                                         shape_text(x->shape), shape_text(y->shape));
+      return Outcome::shape_differs;
+    }
+    const auto p = x->data<std::int64_t>(), q = y->data<std::int64_t>();
+    const auto [at, other] = std::mismatch(p.begin(), p.end(), q.begin());
+    if (at != p.end()) {
+      proof.counterexample = fmt::format(
+          "\"{}\"{} is {} before, {} after", before.name, index_text(x->shape, at - p.begin()),
+          source_text(runner_, starts_, size_, *at), source_text(runner_, starts_, size_, *other));
+      return Outcome::element_differs;
+    }
+    proof.samples += static_cast<std::int64_t>(p.size());
+    return Outcome::equal;
+  }
+
+ private:
+  const SiteRunner& runner_;
+  std::int64_t size_;
+  Tracer old_, new_;
+  std::vector<std::pair<ValueId, std::int64_t>> starts_;  ///< each input's first number
+};
+
 /// `element`: the first element that differs, as the counterexample; else it is about shapes or kernels.
 std::optional<Proof> trace(const Model& before, const Model& after, const SiteRunner& runner, bool& element) {
+  using Outcome = TracedPair::Outcome;
   element = false;
   Proof proof;
   proof.method = ProofMethod::movement;
@@ -148,30 +222,9 @@ std::optional<Proof> trace(const Model& before, const Model& after, const SiteRu
   int evaluated = 0;
   std::string last_error;
   for (const std::int64_t size : sizes) {
-    Tracer old_run(before, runner.old_graph()), new_run(after, runner.new_graph());
-    for (const auto& [v, tensor] : runner.folded())
-      old_run.held()[v] = {tensor, false}, new_run.held()[v] = {tensor, false};
-    std::vector<std::pair<ValueId, std::int64_t>> starts;
-    std::int64_t next = 0;
-    for (const ValueId v : runner.site().inputs) {
-      if (runner.input_value(v).dtype == DType::symint) {  // the size of a dimension: no data
-        const Tensor symbol = Tensor::of_integers(DType::i64, {}, std::vector<std::int64_t>{size});
-        old_run.held()[v] = {symbol, false}, new_run.held()[v] = {symbol, false};
-        continue;
-      }
-      const Shape shape = runner.input_shape(v, size);
-      const auto count = element_count(shape);
-      if (!count || *count > element_limit - next) return std::nullopt;
-      std::vector<std::int64_t> index(static_cast<std::size_t>(*count));
-      for (auto& i : index) i = next++;
-      starts.emplace_back(v, next - *count);
-      const Tensor tensor = Tensor::of_integers(DType::i64, shape, index);
-      old_run.held()[v] = {tensor, true};
-      new_run.held()[v] = {under_declared_shape(tensor, runner.input_value(v), runner.new_graph().value(v)),
-                           true};
-      proof.dtype = runner.input_value(v).dtype;
-    }
-    const auto old_done = old_run.run(runner.site().before), new_done = new_run.run(runner.site().after);
+    TracedPair pair(before, after, runner, size);
+    if (!pair.place_inputs(proof)) return std::nullopt;
+    const auto old_done = pair.run_old(), new_done = pair.run_new();
     if (!old_done || !new_done) return std::nullopt;
     if (!*old_done) {
       last_error = old_done->error().message;
@@ -183,30 +236,10 @@ std::optional<Proof> trace(const Model& before, const Model& after, const SiteRu
       return proof;
     }
     for (const auto& [v, w] : runner.site().outputs) {
-      const Held* a = old_run.find(v);
-      const Held* b = new_run.find(w);
-      if (!a || !b || !same_scale(runner.old_graph().value(v), runner.new_graph().value(w)))
-        return std::nullopt;
-      const auto x = old_run.carrier(*a);
-      auto y = new_run.carrier(*b);
-      if (!x || !y) return std::nullopt;
-      *y = under_declared_shape(*y, runner.new_graph().value(w), runner.old_graph().value(v));
-      const std::string& name = runner.old_graph().value(v).name;
-      if (x->shape != y->shape) {
-        proof.counterexample = fmt::format("\"{}\" has shape {} before, {} after", name, shape_text(x->shape),
-                                           shape_text(y->shape));
-        return proof;
-      }
-      const auto p = x->data<std::int64_t>(), q = y->data<std::int64_t>();
-      for (std::size_t i = 0; i < p.size(); ++i)
-        if (p[i] != q[i]) {
-          element = true;
-          proof.counterexample = fmt::format(
-              "\"{}\"{} is {} before, {} after", name, index_text(x->shape, static_cast<std::int64_t>(i)),
-              source_text(runner, starts, size, p[i]), source_text(runner, starts, size, q[i]));
-          return proof;
-        }
-      proof.samples += static_cast<std::int64_t>(p.size());
+      const Outcome outcome = pair.compare(v, w, proof);
+      if (outcome == Outcome::not_a_movement) return std::nullopt;
+      element = outcome == Outcome::element_differs;
+      if (outcome != Outcome::equal) return proof;
     }
   }
   if (evaluated == 0) {
