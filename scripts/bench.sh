@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-5}
 build=${MD_BUILD:-build-release}
-[ -d "$build" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
+[ -d "$build" ] || cmake --preset release -B "$build" >&2
 cmake --build "$build" --target md_bench >&2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,5 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh
-cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DMD_TESTS=OFF -DMD_WERROR=OFF >&2
+cmake --preset program >&2
 cmake --build build >&2

@@ -7,10 +7,8 @@ cd "$(dirname "$0")/.."
 name=${1:?which fuzzer? one of: $(ls test/fuzz | sed 's/_fuzz.cpp//' | tr '\n' ' ')}
 seconds=${2:-60}
 [ $# -gt 1 ] && shift 2 || shift
-clang=$(command -v clang++ || true)
-[ -n "$clang" ] || { echo "fuzz.sh needs clang++ (Debian's package clang)" >&2; exit 2; }
-cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_BUILD_TYPE=Debug -DMD_TESTS=OFF -DMD_FUZZ=ON \
-  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1 -Wno-error -fsanitize=address,undefined,fuzzer-no-link" >&2
+command -v clang++ >/dev/null || { echo "fuzz.sh needs clang++ (Debian's package clang)" >&2; exit 2; }
+cmake --preset fuzz >&2
 cmake --build build-fuzz --target "${name}_fuzz" >&2
 mkdir -p "build-fuzz/corpus-$name"
 find fixtures -name "*.$name" -size -64k -exec cp -f {} "build-fuzz/corpus-$name/" \;
