@@ -53,6 +53,7 @@ bool holds_bf16(const Model& model) {
 struct Promise {
   Exactness exactness = Exactness::exact;
   bool unsafe = false;
+  bool nonfinite_differs = false;  ///< a proof states what differs on NaN and infinities
 };
 
 Promise promise_of(const Diagnosis& diagnosis) {
@@ -61,6 +62,8 @@ Promise promise_of(const Diagnosis& diagnosis) {
     for (const ReportedFix& fix : finding.fixes) {
       if (!fix.applied) continue;
       promise.unsafe = promise.unsafe || fix.applicability == "unsafe";
+      for (const ReportedProof& proof : fix.proofs)
+        promise.nonfinite_differs = promise.nonfinite_differs || !proof.nonfinite.empty();
       if (fix.exactness == "bounded") promise.exactness = Exactness::bounded;
       if (fix.exactness == "rounding" && promise.exactness == Exactness::exact)
         promise.exactness = Exactness::rounding;
@@ -102,6 +105,7 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
   options.also_generated = true;
   options.ranges = values.ranges;
   options.exactness = promise.exactness;
+  options.nonfinite_stated = promise.nonfinite_differs;
   options.max_error = max_error;
   if (promise.exactness == Exactness::bounded && holds_bf16(input) && !holds_bf16(written)) {
     options.retyped_floats = true;

@@ -108,10 +108,13 @@ class Checker {
                                 did_you_mean(key, known));
     }
     if (layer_.origin == ConfigOrigin::folder && !only_judges(key)) return refused(setting);
-    std::string why;
+    std::string why;  // of several commands that have it: the one that knows what was meant
     for (CLI::Option* option : options) {
-      why = misfit(*option, setting.value);
-      if (why.empty()) return {};
+      const std::string one = misfit(*option, setting.value);
+      if (one.empty()) return {};
+      if (why.empty() ||
+          (why.find("did you mean") == std::string::npos && one.find("did you mean") != std::string::npos))
+        why = one;
     }
     return error(setting, key + ": " + why);
   }

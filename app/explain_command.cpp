@@ -10,8 +10,8 @@
 #include "lib/baseline/baseline.h"
 #include "lib/diagnose/evidence.h"
 #include "lib/report/report.h"
-#include "lib/rule/page/index.h"
 #include "lib/rule/page/examples.h"
+#include "lib/rule/page/index.h"
 #include "lib/rule/page/page.h"
 #include "lib/rule/page/page_data.h"
 

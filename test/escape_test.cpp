@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/graph/lexer.h"
-#include "lib/graph/text.h"
+#include "lib/op/lexer.h"
+#include "lib/op/text.h"
 #include "test/catch.h"
 
 namespace md {
@@ -61,13 +61,15 @@ TEST_CASE("markup and Markdown", "[escape]") {
 }
 
 TEST_CASE("JSON text holds no unprintable character and reads back the same", "[escape]") {
-  const std::string names[] = {"a\u202eb\x7f\u009b\U000e0041", "\u5377\x1b\n", "plain"};
+  const std::string names[] = {"a\u202eb\x7f\u009b\U000e0041", "\u5377\x1b\n", "a ##[error]##vso[x]",
+                               "plain"};
   for (const std::string& name : names) {
     const nlohmann::json json = {{"name", name}};
     const std::string text = escape_json(json.dump(2) + "\n");
     CHECK(nlohmann::json::parse(text) == json);
     CHECK(text.find("\u202e") == std::string::npos);
     CHECK(text.find('\x7f') == std::string::npos);
+    CHECK(text.find("##") == std::string::npos);
   }
 }
 
@@ -76,7 +78,7 @@ TEST_CASE("texts of a printed graph read back, whatever is in them", "[escape][g
                                "\xff\xc0 raw", std::string("nul\0", 4), "\\u{41}\\x41",
                                "\u5377\u79ef"};
   for (const std::string& name : names) {
-    const std::string text = quoted(name);
+    const std::string text = md::quoted(name);
     CHECK(escape_unprintable(text) == text);  // nothing in it is left to escape
     Lexer lexer("test", 1, text);
     const Token token = lexer.take();

@@ -92,6 +92,7 @@ std::string hostile_page() {
     for (std::size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + by.size()))
       page.replace(at, what.size(), by);
   };
+  replace("coreml-topk-unsorted", "hostile-words");
   replace("ETX108", "XYZ901"), replace("topk sorted", "hostile words sorted"),
       replace("topk{rest", "hostile words{rest");
   replace("Ask for", hostile + " ask for"), replace("needs iOS", hostile + " needs iOS");

@@ -90,6 +90,25 @@ TEST_CASE("every folder includes only what lies below it", "[layers]") {
   CHECK(files > 50);
 }
 
+// A room that nobody describes becomes the place for what fits nowhere else.
+TEST_CASE("lib/README.md says what every folder is for", "[layers]") {
+  const std::string readme = test::read_text(test::source_dir() + "/lib/README.md");
+  std::size_t folders = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/lib")) {
+    if (!entry.is_directory()) continue;
+    const std::string folder = fs::relative(entry.path(), test::source_dir() + "/lib").string();
+    const bool holds_sources = std::any_of(fs::directory_iterator(entry), fs::directory_iterator(),
+                                           [](const auto& file) { return is_source(file.path()); });
+    if (!holds_sources) continue;
+    const std::string parent = folder.substr(0, folder.find('/'));
+    const std::string row = parent == "format" || parent == "runtime" ? parent + "/NAME" : folder;
+    INFO(folder);
+    CHECK(readme.find("\n| `" + row + "/` |") != std::string::npos);
+    ++folders;
+  }
+  CHECK(folders > 10);
+}
+
 TEST_CASE("JSON and command-line libraries stay out of headers and out of the library", "[layers]") {
   for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/lib")) {
     if (!is_source(entry.path())) continue;

@@ -1,6 +1,10 @@
 // Laws that hold for every rule that mends something, tried on the firing examples of its page.
 
 #include "lib/edit/apply.h"
+#include "lib/eval/difference.h"
+#include "lib/eval/evaluator.h"
+#include "lib/eval/index_limit.h"
+#include "lib/eval/samples.h"
 #include "lib/op/text.h"
 #include "lib/proof/proof.h"
 #include "lib/rule/page/rule.h"
@@ -85,6 +89,35 @@ bool cancels(const Rule& rule, const Mutation& mutation, const Model& model) {
          (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");
 }
 
+/// Elements of the results that differ where inputs hold NaN and infinities, over samples of seeds that
+/// proofs do not use.
+std::int64_t differences_past_floats(const Model& before, const Model& after) {
+  std::int64_t differing = 0;
+  for (std::uint64_t seed = 101; seed < 104; ++seed)
+    for (const Recipe& recipe : nonfinite_recipes(seed)) {
+      std::vector<Tensor> inputs;
+      const Graph& graph = before.graphs[0];
+      for (const ValueId id : graph.inputs) {
+        const Value& value = graph.value(id);
+        Shape shape = value.shape;
+        for (std::int64_t& d : shape) d = d < 0 ? 1 : d;
+        std::shared_ptr<const Quantization> quantization;
+        if (value.quantization && !is_float(value.dtype))
+          quantization = std::make_shared<const Quantization>(*value.quantization);
+        SampleLimits limits;
+        limits.index_limit = index_limit(graph, graph.order, id);
+        inputs.push_back(
+            sample(value.dtype, shape, quantization, recipe, static_cast<int>(inputs.size()), limits));
+      }
+      const auto a = evaluate(before, 0, inputs), b = evaluate(after, 0, inputs);
+      if (!a || !b) continue;
+      for (std::size_t k = 0; k < a->size() && k < b->size(); ++k)
+        if ((*a)[k].size() == (*b)[k].size())
+          differing += compare_tensors((*a)[k], (*b)[k].reshaped((*a)[k].shape)).differing;
+    }
+  return differing;
+}
+
 }  // namespace
 
 TEST_CASE("mending ends, and ends the same way each time", "[rules][laws]") {
@@ -130,4 +163,36 @@ TEST_CASE("a mutated fix fails its proof", "[rules][laws]") {
       if (fixes > 0) CHECK(tried > 0);
       SUCCEED();
     }
+}
+
+TEST_CASE("a fix that says exact is so on NaN and infinities, or its proof says where not", "[rules][laws]") {
+  for (const Rule& rule : book().rules()) DYNAMIC_SECTION(rule.id) {
+      for (const Model& model : firing_models(rule))
+        for (const DetectResult& result : detect(rule, model))
+          for (const ProposedFix& fix : result.fixes) {
+            if (fix.exactness != Exactness::exact || model.graphs[0].inputs.empty()) continue;
+            if (!rule.assumes.empty()) continue;  // samples need not keep what it assumes
+            const Patch patches[] = {fix.patch};
+            const auto changed = apply_patches(model, patches);
+            if (!changed) continue;
+            const Proof proof = prove(model, *changed, 0, {});
+            if (!proof.equal || !proof.nonfinite.empty()) continue;
+            INFO(rule.id << ": \"" << fix.patch.title << "\" on\n" << print(model));
+            CHECK(differences_past_floats(model, *changed) == 0);
+          }
+      SUCCEED();
+    }
+}
+
+TEST_CASE("a clamp to 0 and 1 keeps NaN as the operator does", "[rules][laws]") {
+  const Rule& rule = *book().find("LRT015");
+  for (const Model& model : firing_models(rule))
+    for (const DetectResult& result : detect(rule, model))
+      for (const ProposedFix& fix : result.fixes) {
+        const Patch patches[] = {fix.patch};
+        const auto changed = apply_patches(model, patches);
+        REQUIRE(changed.has_value());
+        CHECK(prove(model, *changed, 0, {}).nonfinite == "");
+        CHECK(differences_past_floats(model, *changed) == 0);
+      }
 }

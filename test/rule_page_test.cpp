@@ -137,7 +137,7 @@ TEST_CASE("what the page owns is not said in a detector", "[rules]") {
 }
 
 TEST_CASE("a detector is asked only where one of its roots is", "[rule]") {
-  Rule rule = *book().find("LRT009");
+  Rule rule = *book().find("LRT010");
   rule.detector = [](const DetectContext& context) -> std::vector<DetectResult> {
     std::vector<DetectResult> found;
     for (const NodeId id : context.roots()) found.emplace_back().nodes = {id};

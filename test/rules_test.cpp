@@ -1,10 +1,10 @@
 // Every rule that the program carries, against its own page.
 #include "lib/rule/page/rule.h"
 
-#include "lib/rule/page/index.h"
 #include "lib/rule/language/builtins.h"
 #include "lib/rule/language/named_rewrite.h"
 #include "lib/rule/page/examples.h"
+#include "lib/rule/page/index.h"
 #include "test/catch.h"
 #include "test/golden.h"
 #include "test/paths.h"

@@ -33,7 +33,8 @@ TEST_CASE("an openssl.cnf without the usual providers changes no report", "[base
       "openssl.cnf",
       "openssl_conf = start\n[start]\nproviders = list\n[list]\nnull = one\n[one]\nactivate = 1\n");
   const std::vector<std::string> arguments = {
-      "check", test::source_dir() + "/fixtures/LRT015-relu-0-to-1/before.tflite", "--output-format", "json"};
+      "check", test::source_dir() + "/fixtures/LRT015-relu-0-to-1/before.tflite", "--hash", "--output-format",
+      "json"};
   const test::ProgramResult usual = test::run_program(arguments);
   const test::ProgramResult other =
       test::run_program_after("export OPENSSL_CONF='" + config + "'", arguments);

@@ -161,7 +161,7 @@ TEST_CASE("constants are replaced in a buffer of their own, values are retyped a
   shape.value = 0, shape.shape = Shape{3, 4};
   b.change(shape);
   ValueChange quantized;
-  quantized.value = 2, quantized.dtype = DType::i8, quantized.shape = Shape{-1, -1};
+  quantized.value = 2, quantized.shape = Shape{-1, -1};
   quantized.quantization = Quantization{{0.5f, 0.25f}, {3, 4}, 1, {}, {}};
   b.change(quantized);
   const auto again = open_bytes(write_edited(*document, apply(*document, b)));

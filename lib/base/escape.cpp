@@ -71,16 +71,14 @@ void append_escape(std::string& out, const Decoded& decoded) {
     out += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(decoded.code_point));
 }
 
-/// GitHub takes a command at the begin of a line, older runners, Azure and TeamCity "##name[" anywhere.
-void disarm_workflow_commands(std::string& line) {
-  const std::size_t begin = line.find_first_not_of(' ');
-  if (begin != std::string::npos && line.compare(begin, 2, "::") == 0) line.replace(begin, 1, "\\x3a");
+/// Older GitHub runners, Azure and TeamCity take "##name[" anywhere in a line as a command.
+void disarm_brackets(std::string& line, std::string_view hash) {
   for (std::size_t at = line.find("##"); at != std::string::npos; at = line.find("##", at + 1)) {
     std::size_t end = at + 2;
     while (end < line.size() &&
            ((line[end] >= 'a' && line[end] <= 'z') || (line[end] >= 'A' && line[end] <= 'Z')))
       ++end;
-    if (end < line.size() && line[end] == '[') line.replace(at, 1, "\\x23"), at += 3;
+    if (end < line.size() && line[end] == '[') line.replace(at, 1, hash), at += hash.size() - 1;
   }
 }
 
@@ -144,7 +142,9 @@ std::string escape_terminal(std::string_view text) {
         else
           append_escape(out, decoded);
       });
-  disarm_workflow_commands(out);
+  const std::size_t begin = out.find_first_not_of(' ');
+  if (begin != std::string::npos && out.compare(begin, 2, "::") == 0) out.replace(begin, 1, "\\x3a");
+  disarm_brackets(out, "\\x23");
   return out;
 }
 
@@ -202,7 +202,10 @@ std::string escape_markup(std::string_view text) {
 }
 
 std::string escape_markdown(std::string_view text) {
-  const std::string line = escape_terminal(text);
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  line = escape_terminal(line);
   std::string out;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i], before = i > 0 ? line[i - 1] : ' ',
@@ -238,6 +241,7 @@ std::string escape_markdown_code(std::string_view text, bool cell) {
 }
 
 std::string escape_json(std::string dumped) {
+  disarm_brackets(dumped, "\\u0023");
   const bool plain = std::all_of(dumped.begin(), dumped.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x7f;  // the dump has escapes for the controls below
   });

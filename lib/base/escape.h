@@ -40,7 +40,8 @@ std::string escape_markdown(std::string_view text);
 /// The same as a code span, with its backticks. `cell`: inside a table, where a | needs a backslash.
 std::string escape_markdown_code(std::string_view text, bool cell);
 
-/// JSON text whose strings hold no unprintable character raw: they become \uXXXX, which reads back the same.
+/// JSON text whose strings hold no unprintable character and no "##[" raw: they become \uXXXX, which reads
+/// back the same.
 std::string escape_json(std::string dumped);
 
 }  // namespace md

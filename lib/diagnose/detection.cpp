@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "lib/diagnose/fp16_evidence.h"
@@ -121,7 +123,13 @@ class Round {
                                 messages_.empty() ? nullptr : &messages_,
                                 in_.options.unsafe_fixes,
                                 &operators_of(graph)};
-    return run_rule(rule, context);
+    try {
+      return run_rule(rule, context);
+    } catch (const std::length_error&) {
+      return {};  // sizes past what memory can hold: no rewrite could be written down
+    } catch (const std::bad_alloc&) {
+      return {};
+    }
   }
 
   const OperatorIndex& operators_of(int graph) {
@@ -147,6 +155,11 @@ class Round {
     const bool by_pattern =
         rule.graph && concerned && (site.result.state != DetectResult::State::declined || rule.log.empty());
     if (!site.by_log && !site.by_prediction && !by_pattern && !symptom) return;
+    // The line that named this place was what the table says of it; it no longer says so: an earlier fix
+    // mended it.
+    if (site.result.state == DetectResult::State::declined && prediction && !site.by_prediction && !symptom &&
+        site.by_log && site.attribution == Attribution::exact)
+      return;
     if (concerns_fp16(rule)) fp16_.weigh(site.result, graph);
     site.severity = severity_of(site, target, symptom);
     if (!target && !rule.runtimes.empty()) site.target = rule.runtimes.front().target;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <set>
+#include <stdexcept>
 
+#include "lib/eval/limits.h"
 #include "lib/eval/node_place.h"
 #include "lib/eval/run_node.h"
 #include "lib/format/torch/alias.h"
@@ -13,21 +16,28 @@
 namespace md {
 namespace {
 
-constexpr int max_depth = 64;  // of graphs that call graphs; deeper nesting only comes from damaged files
+constexpr int max_depth = 64;      // of graphs that call graphs; deeper nesting only comes from damaged files
+constexpr double call_work = 500;  // of a graph that another calls, beside what its nodes take
 constexpr std::int64_t max_calls = std::int64_t{1}
                                    << 22;  // of graphs in one run: loops of a million rounds, and no more
+
+/// What a whole run took so far, called graphs included.
+struct RunTotals {
+  std::int64_t calls = 0;
+  double work = 0;
+};
 
 /// Evaluates nodes in order and forgets each tensor after its last reader.
 class Run {
  public:
   Run(const Model& model, int graph_index, const EvaluateOptions& options, VariableStore& variables,
-      int depth, std::int64_t& calls)
+      int depth, RunTotals& totals)
       : model_(model),
         graph_(model.graphs[static_cast<std::size_t>(graph_index)]),
         options_(options),
         variables_(variables),
         depth_(depth),
-        calls_(calls) {}
+        totals_(totals) {}
 
   Result<TensorMap> go(std::span<const NodeId> nodes, TensorMap known, std::span<const ValueId> wanted) {
     tensors_ = std::move(known);
@@ -56,6 +66,10 @@ class Run {
     if (const auto at = tensors_.find(v); at != tensors_.end()) return &at->second;
     const Value& value = graph_.value(v);
     if (value.is_variable && !value.is_constant() && element_count(value.shape)) {
+      if (*element_count(value.shape) > options_.max_bytes / 16)
+        return fail(Error::Kind::unsupported,
+                    fmt::format("the state \"{}\" of shape {} is past the limit of {} MB", value.name,
+                                shape_text(value.shape), options_.max_bytes >> 20));
       // State that the file keeps between runs starts at zero.
       const std::vector<double> zeros(static_cast<std::size_t>(*element_count(value.shape)));
       Tensor start = is_float(value.dtype) ? Tensor::of(value.dtype, value.shape, zeros)
@@ -118,10 +132,11 @@ class Run {
       const KernelEntry* entry = find_kernel(kernel_name(node));
       if (!entry)
         return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
-      KernelCall call{model_, graph_, node, view, options_, {&operand}, {}, true, 0, {}, &variables_};
+      KernelCall call{model_, graph_, node, view, options_,    {&operand},
+                      {},     true,   0,    {},   &variables_, &totals_.work};
       call.inputs.resize(node.inputs.size());
       call.outputs.resize(node.outputs.size());
-      if (auto done = entry->run(call); !done) return tl::make_unexpected(done.error());
+      if (auto done = guarded(*entry, call); !done) return tl::make_unexpected(done.error());
       return std::move(call.outputs[output]);
     };
     return share_write(graph_, id, written, tensors_, run_view, [this](ValueId v) -> Result<Tensor> {
@@ -136,7 +151,7 @@ class Run {
   const EvaluateOptions& options_;
   VariableStore& variables_;
   int depth_;
-  std::int64_t& calls_;  ///< of graphs so far, in the whole run
+  RunTotals& totals_;
   TensorMap tensors_;
   std::unordered_map<ValueId, int> readers_;
   std::int64_t live_ = 0;
@@ -145,12 +160,13 @@ class Run {
 
 Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::span<const Tensor> inputs,
                                       const EvaluateOptions& options, VariableStore& variables, int depth,
-                                      std::int64_t& calls) {
+                                      RunTotals& totals) {
   if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
     return input_error(fmt::format("the model has no graph {}", graph_index));
-  if (++calls > max_calls)
+  totals.work += call_work;
+  if (++totals.calls > max_calls || totals.work > options.max_work)
     return fail(Error::Kind::unsupported,
-                fmt::format("graphs call each other more than {} times", max_calls));
+                fmt::format("graphs call each other more than {} times", totals.calls - 1));
   if (depth > max_depth) return fail(Error::Kind::unsupported, "graphs call each other more than 64 deep");
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   if (inputs.size() != graph.inputs.size())
@@ -158,7 +174,7 @@ Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::
                                    graph.inputs.size(), inputs.size()));
   TensorMap known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known[graph.inputs[i]] = inputs[i];
-  Run run(model, graph_index, options, variables, depth, calls);
+  Run run(model, graph_index, options, variables, depth, totals);
   auto tensors = run.go(graph.order, std::move(known), graph.outputs);
   if (!tensors) return tl::make_unexpected(tensors.error());
   std::vector<Tensor> outputs;
@@ -170,21 +186,48 @@ Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
   const Node& node = graph_.node(id);
   const KernelEntry* entry = find_kernel(kernel_name(node));
   if (!entry) return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
-  KernelCall call{model_, graph_, node, id, options_, std::move(operands), {}, false, 0, {}, &variables_};
+  KernelCall call{model_, graph_, node, id, options_,    std::move(operands),
+                  {},     false,  0,    {}, &variables_, &totals_.work};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [this](int graph_index, std::vector<Tensor> inputs) {
-    return run_graph(model_, graph_index, inputs, options_, variables_, depth_ + 1, calls_);
+    return run_graph(model_, graph_index, inputs, options_, variables_, depth_ + 1, totals_);
   };
   return finish_node(*entry, call);
+}
+
+/// A run under its caller's limits or the model's own. What runs out of memory, or meets a tensor that is not
+/// what the graph says, between two nodes is an error too.
+template <class F>
+auto limited(const Model& model, const EvaluateOptions& options, F&& run)
+    -> decltype(run(options, std::declval<RunTotals&>())) {
+  EvaluateOptions own = options;
+  if (own.max_bytes <= 0 || own.max_work <= 0) {
+    const EvaluationLimits limits = default_limits(model);
+    if (own.max_bytes <= 0) own.max_bytes = limits.bytes;
+    if (own.max_work <= 0) own.max_work = limits.work;
+  }
+  RunTotals totals;
+  try {
+    auto result = run(own, totals);
+    if (own.work) *own.work += totals.work;
+    return result;
+  } catch (const TensorFault& fault) {
+    return input_error(fmt::format("the graph's values do not fit each other: {}", fault.what()));
+  } catch (const std::bad_alloc&) {
+    return fail(Error::Kind::unsupported, "there is not enough memory to evaluate it");
+  } catch (const std::length_error&) {
+    return fail(Error::Kind::unsupported, "its sizes are past what memory can hold");
+  }
 }
 
 }  // namespace
 
 Result<std::vector<Tensor>> evaluate(const Model& model, int graph_index, std::span<const Tensor> inputs,
                                      const EvaluateOptions& options) {
-  VariableStore variables;
-  std::int64_t calls = 0;
-  return run_graph(model, graph_index, inputs, options, variables, 0, calls);
+  return limited(model, options, [&](const EvaluateOptions& own, RunTotals& totals) {
+    VariableStore variables;
+    return run_graph(model, graph_index, inputs, own, variables, 0, totals);
+  });
 }
 
 Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<const NodeId> nodes,
@@ -192,10 +235,11 @@ Result<TensorMap> evaluate_nodes(const Model& model, int graph_index, std::span<
                                  const EvaluateOptions& options) {
   if (graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
     return input_error(fmt::format("the model has no graph {}", graph_index));
-  VariableStore variables;
-  std::int64_t calls = 0;
-  Run run(model, graph_index, options, variables, 0, calls);
-  return run.go(nodes, std::move(known), wanted);
+  return limited(model, options, [&](const EvaluateOptions& own, RunTotals& totals) {
+    VariableStore variables;
+    Run run(model, graph_index, own, variables, 0, totals);
+    return run.go(nodes, std::move(known), wanted);
+  });
 }
 
 std::vector<std::string> missing_kernels(const Model& model) {

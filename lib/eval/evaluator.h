@@ -42,7 +42,9 @@ using Observer = std::function<void(const Graph& graph, NodeId node, int output,
 
 struct EvaluateOptions {
   NumericMode mode;
-  std::int64_t max_bytes = std::int64_t{4} << 30;  ///< of one tensor, and of all live tensors
+  std::int64_t max_bytes = 0;  ///< of one tensor, and of all live tensors; 0: by the model (limits.h)
+  double max_work = 0;         ///< of one run, in the units of limits.h; 0: by the model
+  double* work = nullptr;      ///< what a run took is added here, when asked for
   bool watch_sums = false;
   Observer observe;
 };

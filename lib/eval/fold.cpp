@@ -49,6 +49,8 @@ Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value, st
     if (nodes->count(id)) order.push_back(id);
   EvaluateOptions options;
   options.max_bytes = max_bytes;
+  options.max_work =
+      6e9;  // stated, so that folding many values of a large graph does not weigh its constants each time
   const ValueId wanted[] = {value};
   auto tensors = evaluate_nodes(model, graph_index, order, {}, wanted, options);
   if (!tensors) return tl::make_unexpected(tensors.error());

@@ -34,13 +34,20 @@ struct KernelCall {
   double largest_sum = 0;  ///< largest |partial sum|, kept when options.watch_sums
   std::function<Result<std::vector<Tensor>>(int graph, std::vector<Tensor> inputs)> call_graph;
   VariableStore* variables = nullptr;
+  double* work = nullptr;  ///< of the run so far; null: not counted
 
   const NumericMode& mode() const { return options.mode; }
   bool wide() const { return options.mode.is_f64(); }
   std::size_t count() const { return inputs.size(); }
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i]; }
-  const Tensor& in(std::size_t i) const { return *inputs[i]; }
-  const Value& out_value(std::size_t i = 0) const { return graph.value(node.outputs[i]); }
+  const Tensor& in(std::size_t i) const {
+    if (!has(i)) fault_operand("operand", i);
+    return *inputs[i];
+  }
+  const Value& out_value(std::size_t i = 0) const {
+    if (i >= node.outputs.size() || node.outputs[i] == none_id) fault_operand("result", i);
+    return graph.value(node.outputs[i]);
+  }
   const Attributes& attrs() const { return node.attrs; }
 
   /// Error when fewer than `n` operands are present.
@@ -65,6 +72,7 @@ struct KernelEntry {
   /// Bit i: operand i is only moved to the output, never computed with (all_operands: every one). 0:
   /// computes.
   std::uint32_t moved_operands = 0;
+  bool complex = false;  ///< knows that a complex element has two lanes (moved operands: always)
 };
 inline constexpr std::uint32_t all_operands = 0xffffffffu;
 

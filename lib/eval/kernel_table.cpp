@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "lib/eval/kernel.h"
+#include "lib/eval/limits.h"
 #include "lib/eval/node_place.h"
 #include "lib/format/torch/call.h"
 
@@ -96,6 +97,15 @@ Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
     return fail(Error::Kind::unsupported,
                 fmt::format("{}: a result of shape {} is past the limit of {} MB", node_place(node, node.op),
                             shape_text(shape), options.max_bytes >> 20));
+  if (work) {
+    *work += work_of_result(*this, *count);
+    if (options.max_work > 0 && *work > options.max_work)
+      return fail(
+          Error::Kind::unsupported,
+          fmt::format("{}: the run takes more than {:.1e} multiply-adds up to here, the limit for a model of "
+                      "this size",
+                      node_place(node, node.op), options.max_work));
+  }
   return Tensor::make(dtype, std::move(shape), wide());
 }
 
@@ -113,6 +123,7 @@ Result<Tensor> KernelCall::make_output(std::size_t i, Shape shape) const {
 }
 
 void KernelCall::forward(std::size_t i, const Tensor& source, Shape shape) {
+  out_value(i);  // there is one
   outputs[i] = source.reshaped(std::move(shape));
   if (!carriers) outputs[i].quantization = out_quantization(i);
 }

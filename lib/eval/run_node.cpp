@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "lib/eval/limits.h"
 #include "lib/eval/node_place.h"
 
 namespace md {
@@ -23,7 +27,42 @@ void round_to_type(Tensor& tensor, const NumericMode& mode) {
     for (float& v : tensor.mutable_data<float>()) v = bfloat_to_float(float_to_bfloat(v));
 }
 
+bool is_complex(DType dtype) { return dtype == DType::c32 || dtype == DType::c64 || dtype == DType::c128; }
+
+/// A complex element has two lanes: kernels that do not know would read half of the numbers, or write past
+/// the end.
+Status check_lanes(const KernelEntry& entry, const KernelCall& call) {
+  if (entry.complex || call.carriers || entry.op.starts_with("aten.")) return {};
+  std::optional<DType> real, complex;
+  const auto see = [&](DType dtype) { (is_complex(dtype) ? complex : real) = dtype; };
+  for (const ValueId v : call.node.outputs)
+    if (v != none_id) see(call.graph.value(v).dtype);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (call.inputs[i] && (entry.moved_operands == 0 || (i < 32 && (entry.moved_operands >> i & 1) != 0)))
+      see(call.inputs[i]->dtype);
+  if (!complex) return {};
+  if (entry.moved_operands == 0) return call.unsupported(fmt::format("on {}", name(*complex)));
+  if (real) return call.bad(fmt::format("moves between {} and {}", name(*real), name(*complex)));
+  return {};
+}
+
 }  // namespace
+
+Status guarded(const KernelEntry& entry, KernelCall& call) {
+  if (auto fits = check_lanes(entry, call); !fits) return fits;
+  if (call.outputs.empty()) call.outputs.resize(1);  // a kernel that gives nothing leaves it empty
+  try {
+    return entry.run(call);
+  } catch (const TensorFault& fault) {
+    return call.bad(fmt::format("{}: the operator's types and operands do not fit each other", fault.what()));
+  } catch (const std::bad_alloc&) {
+    return fail(Error::Kind::unsupported, fmt::format("{}: there is not enough memory for it",
+                                                      node_place(call.node, kernel_name(call.node))));
+  } catch (const std::length_error&) {
+    return fail(Error::Kind::unsupported, fmt::format("{}: sizes past what memory can hold",
+                                                      node_place(call.node, kernel_name(call.node))));
+  }
+}
 
 float round_to_f16(float value, bool saturate) {
   const float rounded = half_to_float(float_to_half(value));
@@ -50,7 +89,8 @@ Result<Tensor> load_constant(const Value& value, const NumericMode& mode) {
 }
 
 Result<NodeRun> finish_node(const KernelEntry& entry, KernelCall& call) {
-  if (auto done = entry.run(call); !done) return tl::make_unexpected(done.error());
+  if (auto done = guarded(entry, call); !done) return tl::make_unexpected(done.error());
+  call.outputs.resize(call.node.outputs.size());
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     Tensor& t = call.outputs[i];
     if (call.node.outputs[i] == none_id) continue;
@@ -69,10 +109,17 @@ Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id,
   const Node& node = graph.node(id);
   const KernelEntry* entry = find_kernel(kernel_name(node));
   if (!entry) return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
-  KernelCall call{model, graph, node, id, options, std::move(operands), {}, carriers, 0, {}, variables};
+  EvaluateOptions own = options;
+  if (own.max_bytes <= 0 || own.max_work <= 0) {
+    const EvaluationLimits limits = default_limits(model);
+    if (own.max_bytes <= 0) own.max_bytes = limits.bytes;
+    if (own.max_work <= 0) own.max_work = limits.work;
+  }
+  double work = 0;
+  KernelCall call{model, graph, node, id, own, std::move(operands), {}, carriers, 0, {}, variables, &work};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [&](int graph_index, std::vector<Tensor> inputs) {
-    return evaluate(model, graph_index, inputs, options);
+    return evaluate(model, graph_index, inputs, own);
   };
   return finish_node(*entry, call);
 }

@@ -12,6 +12,9 @@ struct NodeRun {
   double largest_sum = 0;
 };
 
+/// Runs the kernel alone. What a model that nobody checked still breaks in it (types, lanes, missing results,
+/// sizes past the memory) becomes an Error that names the operator.
+Status guarded(const KernelEntry& entry, KernelCall& call);
 /// Runs the kernel of a prepared call and rounds its outputs as the mode asks.
 Result<NodeRun> finish_node(const KernelEntry& entry, KernelCall& call);
 

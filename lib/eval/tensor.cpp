@@ -99,6 +99,21 @@ double rounded_to(DType dtype, double v) {
 
 }  // namespace
 
+void fault_store(Store asked, Store has) {
+  const auto text = [](Store store) {
+    static constexpr const char* names[] = {"f32", "f64", "i8", "u8", "i16", "i32", "i64"};
+    return names[static_cast<std::size_t>(store)];
+  };
+  throw TensorFault(fmt::format("elements stored as {} are taken for {}", text(has), text(asked)));
+}
+void fault_shared() { throw TensorFault("a tensor that others share would be changed"); }
+void fault_operand(const char* what, std::size_t position) {
+  throw TensorFault(fmt::format("{} {} is missing", what, position));
+}
+void fault_size(std::size_t from, std::size_t to) {
+  throw TensorFault(fmt::format("{} numbers do not fit {}", from, to));
+}
+
 std::optional<Store> store_of(DType dtype, bool wide) {
   switch (dtype) {
     case DType::f16:
@@ -242,6 +257,8 @@ Result<Tensor> Tensor::constant(const Value& value, bool wide) {
 }
 
 Tensor Tensor::reshaped(Shape other) const {
+  if (const auto count = element_count(other); !count || static_cast<std::size_t>(*count) != count_)
+    fault_size(count_, static_cast<std::size_t>(count.value_or(0)));
   Tensor t = *this;
   t.shape = std::move(other);
   t.writable_ = false;
@@ -257,11 +274,13 @@ Tensor Tensor::widened(bool wide) const {
 }
 
 double Tensor::number(std::size_t i) const {
+  if (i >= count_ * static_cast<std::size_t>(lanes_)) fault_size(i + 1, count_);
   return with_store(store_, [&](auto zero) { return static_cast<double>(data<decltype(zero)>()[i]); });
 }
 
 std::int64_t Tensor::integer(std::size_t i) const {
   if (is_float()) return narrowed<std::int64_t>(number(i));
+  if (i >= count_ * static_cast<std::size_t>(lanes_)) fault_size(i + 1, count_);
   return with_store(store_, [&](auto zero) { return static_cast<std::int64_t>(data<decltype(zero)>()[i]); });
 }
 

@@ -1,9 +1,9 @@
 // A typed array with a shape: what the evaluator computes with. Storage is what the CPU kernels use (float,
 // int8, ...), so that results round as theirs do; in the judge's arithmetic floats are stored as double.
 #pragma once
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +42,23 @@ constexpr Store store_for() {
     return Store::i64;
 }
 
+/// A kernel took a tensor for what it is not: only a model whose types nobody checked gets there. Thrown
+/// instead of reading past the end, caught where a node is run (guarded() in run_node.h) and given as an
+/// Error; it never leaves the evaluator.
+class TensorFault : public std::exception {
+ public:
+  explicit TensorFault(std::string what) : what_(std::move(what)) {}
+  const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  std::string what_;
+};
+[[noreturn]] void fault_store(Store asked, Store has);
+[[noreturn]] void fault_shared();
+[[noreturn]] void fault_operand(const char* what, std::size_t position);  ///< "operand 3 is missing"
+/// Element counts that a kernel takes for equal: "2 elements into 1".
+[[noreturn]] void fault_size(std::size_t from, std::size_t to);
+
 /// Elements are shared between copies and never change after the kernel that made the tensor has returned; a
 /// constant points straight into the mapped file where its bytes allow that.
 class Tensor {
@@ -78,18 +95,19 @@ class Tensor {
   /// All stored numbers (size() * lanes()). T must be the store's type.
   template <class T>
   std::span<const T> data() const {
-    assert(store_for<T>() == store_);
+    if (store_for<T>() != store_) fault_store(store_for<T>(), store_);
     return {reinterpret_cast<const T*>(data_), count_ * static_cast<std::size_t>(lanes_)};
   }
   /// Only for the kernel that made the tensor, before it hands it out.
   template <class T>
   std::span<T> mutable_data() {
-    assert(store_for<T>() == store_ && writable_);
+    if (store_for<T>() != store_) fault_store(store_for<T>(), store_);
+    if (!writable_) fault_shared();
     return {reinterpret_cast<T*>(const_cast<std::byte*>(data_)), count_ * static_cast<std::size_t>(lanes_)};
   }
   const std::byte* raw() const { return data_; }
   std::byte* mutable_raw() {
-    assert(writable_);
+    if (!writable_) fault_shared();
     return const_cast<std::byte*>(data_);
   }
   /// True while the elements are this tensor's own, so that they may still be changed in place.

@@ -7,12 +7,15 @@
 #include <limits>
 
 #include "lib/eval/difference.h"
+#include "lib/eval/limits.h"
 
 namespace md {
 namespace {
 
-constexpr std::int64_t trace_limit = std::int64_t{768} << 20;  // bytes of exact values kept for comparison
-constexpr double worrying_error = 0.05;  // relative error of an output that people notice
+constexpr std::int64_t trace_limit = std::int64_t{768}
+                                     << 20;       // bytes of exact values kept for comparison, at most
+constexpr double look_cost = 40, make_cost = 60;  // work of looking at an element, of making one of an input
+constexpr double worrying_error = 0.05;           // relative error of an output that people notice
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::vector<int> depths(const Graph& graph) {
@@ -185,8 +188,15 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
     return report;
   }
   const Graph& main = model.graphs[static_cast<std::size_t>(graph_index)];
-  const std::vector<int> depth = depths(main);
   const bool given = !options.inputs.inputs.empty();
+  const EvaluationLimits limits = default_limits(model);
+  const std::int64_t most_traced =
+      std::min(trace_limit, (options.inputs.max_bytes > 0 ? options.inputs.max_bytes : limits.bytes) / 2);
+  if (const auto fits = inputs_fit(model, graph_index, options.inputs.max_bytes); !fits && !given) {
+    report.note = report.summary = "not evaluated: " + fits.error().message;
+    return report;
+  }
+  const std::vector<int> depth = depths(main);
   const int samples =
       given ? static_cast<int>(options.inputs.inputs.size()) : std::max(1, options.inputs.samples);
   std::map<std::pair<NodeId, int>, std::size_t> row;
@@ -202,10 +212,13 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
     }
     return report.layers[at->second];
   };
-  double typical = 0;
+  double typical = 0, work = 0;
   for (int s = 0; s < samples; ++s) {
+    // Random samples of a large model say little more than the first ones.
+    if (!given && s > 0 && work * (s + 1) / s > limits.work) break;
     const auto inputs = given ? options.inputs.inputs[static_cast<std::size_t>(s)]
                               : plausible_inputs(model, graph_index, options.inputs, s, &report.source);
+    for (const Tensor& input : inputs) work += make_cost * static_cast<double>(input.size());
     for (std::size_t i = 0; i < inputs.size() && i < main.inputs.size(); ++i)
       if (const double m = inputs[i].is_float() ? largest_of(inputs[i]) : 0;
           m > largest_f16 && m > report.input_largest)
@@ -216,14 +229,16 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
     judge.mode.arithmetic = Arithmetic::f64;
     judge.mode.wide_mean = options.wide_mean;
     judge.watch_sums = true;
+    judge.work = &work;
     judge.max_bytes = options.inputs.max_bytes;
     judge.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double sum) {
       if (&graph != &main || !tensor.is_float()) return;
       Fp16Layer& layer = layer_of(id, output);
+      work += look_cost * static_cast<double>(tensor.size());
       const double largest = largest_of(tensor);
       layer.largest = std::max(layer.largest, largest);
       layer.largest_sum = std::max(layer.largest_sum, sum);
-      if (bytes > trace_limit) return;
+      if (bytes + static_cast<std::int64_t>(tensor.bytes()) > most_traced) return;
       bytes += static_cast<std::int64_t>(tensor.bytes());
       exact[{id, output}] = {tensor, largest};
     };
@@ -236,9 +251,11 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
     device.mode.arithmetic = options.arithmetic;
     device.mode.saturate = options.saturate;
     device.mode.wide_mean = options.wide_mean;
+    device.work = &work;
     device.max_bytes = options.inputs.max_bytes;
     device.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double) {
       if (&graph != &main || !tensor.is_float()) return;
+      work += look_cost * static_cast<double>(tensor.size());
       if (const auto at = exact.find({id, output}); at != exact.end())
         compare(layer_of(id, output), at->second, tensor);
     };

@@ -9,6 +9,7 @@
 
 #include "lib/eval/fold.h"
 #include "lib/eval/index_limit.h"
+#include "lib/eval/limits.h"
 #include "lib/eval/samples.h"
 
 namespace md {
@@ -141,9 +142,13 @@ Headroom analyze_headroom(const Model& model, int graph_index, const HeadroomOpt
     result.note = fmt::format("there is no graph {}", graph_index);
     return result;
   }
+  const bool given = !options.inputs.empty();
+  if (const auto fits = inputs_fit(model, graph_index, options.max_bytes); !fits && !given) {
+    result.note = fits.error().message;
+    return result;
+  }
   const Graph& main = model.graphs[static_cast<std::size_t>(graph_index)];
   std::map<std::pair<NodeId, int>, std::size_t> row;
-  const bool given = !options.inputs.empty();
   const int samples = given ? static_cast<int>(options.inputs.size()) : std::max(1, options.samples);
   for (int s = 0; s < samples; ++s) {
     EvaluateOptions run = judge(options.max_bytes);

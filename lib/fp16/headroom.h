@@ -29,7 +29,7 @@ struct HeadroomOptions {
   std::map<std::string, std::pair<double, double>> ranges;  ///< input name -> lo, hi
   int samples = 4;
   std::uint64_t seed = 1;
-  std::int64_t max_bytes = std::int64_t{2} << 30;
+  std::int64_t max_bytes = 0;  ///< of all live tensors; 0: by the model (limits.h)
 };
 
 /// One output of one node.

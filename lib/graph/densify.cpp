@@ -89,11 +89,13 @@ class Walker {
 }  // namespace
 
 std::optional<std::vector<std::uint8_t>> dense_bytes(const Value& value) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  if (!value.constant) return std::nullopt;
+  // A few bytes must not ask for a gigabyte: no real constant is a thousand times sparser than dense.
+  const auto stored = static_cast<std::int64_t>(value.constant->bytes.size());
+  const std::int64_t most_bytes = std::min(std::int64_t{1} << 30, (std::int64_t{16} << 20) + 1000 * stored);
   const auto elements = element_count(value.shape);
   const int bits = bit_width(value.dtype);
-  if (!value.constant || !value.sparsity || !elements || bits < 8 || *elements > most_bytes / (bits / 8))
-    return std::nullopt;
+  if (!value.sparsity || !elements || bits < 8 || *elements > most_bytes / (bits / 8)) return std::nullopt;
   Walker walker(value, static_cast<std::size_t>(bits) / 8);
   if (!walker.prepare(static_cast<std::size_t>(*elements)) || !walker.walk(0, 0)) return std::nullopt;
   return walker.take();

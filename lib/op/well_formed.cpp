@@ -41,6 +41,15 @@ Kind kind_of(DType dtype) {
   }
 }
 
+/// A flag, a number and an enumeration that the table takes for a number read alike.
+bool same_form(const AttrValue& a, const AttrValue& b) {
+  const auto whole = [](const AttrValue& v) {
+    return std::holds_alternative<bool>(v) || std::holds_alternative<std::int64_t>(v) ||
+           std::holds_alternative<EnumValue>(v);
+  };
+  return a.index() == b.index() || (whole(a) && whole(b));
+}
+
 class Gate {
  public:
   Gate(const Model& model, const Graph& graph, const Node& node, const OpSpec& spec)
@@ -93,7 +102,7 @@ class Gate {
   Fault attributes() const {
     for (const AttributeSpec& attribute : spec_.attributes) {
       const AttrValue* value = node_.attrs.find(attribute.name);
-      if (!value || value->index() != attribute.schema_default.index()) {
+      if (!value || !same_form(*value, attribute.schema_default)) {
         if (attribute.ignored) continue;
         return fmt::format("its {} is missing: the options are those of another operator, expected its own",
                            attribute.name);
@@ -104,7 +113,7 @@ class Gate {
         return fmt::format("its {} is {}, expected 0 to {}", attribute.name, e->number,
                            attribute.enumeration->values.size() - 1);
       if (attribute.role != AttributeRole::free)
-        if (Fault fault = number(attribute, std::get<std::int64_t>(*value))) return fault;
+        if (Fault fault = number(attribute, node_.attrs.integer(attribute.name))) return fault;
     }
     return std::nullopt;
   }

@@ -1,4 +1,5 @@
 #include "lib/proof/compare_models.h"
+#include "lib/eval/limits.h"
 
 #include <fmt/format.h>
 
@@ -161,7 +162,8 @@ bool acceptable(const CompareOptions& options, const Outputs& o, std::size_t k, 
       // B may do better than A, or (unless every bit was promised) leave the range another way.
       const bool better = i < exact.size() && std::isfinite(exact[i]) &&
                           std::abs(y[i] - exact[i]) <= 1e-5 * std::abs(exact[i]);
-      if (!better && options.exactness == Exactness::exact && !stated) return false;
+      if (!better && options.exactness == Exactness::exact && !stated && !options.nonfinite_stated)
+        return false;
       ++left_range;
       continue;
     }
@@ -343,6 +345,10 @@ ModelComparison compare_models(const Model& a, const Model& b, const CompareOpti
       result.note = "not evaluated: no kernel for " + missing[0];
       return result;
     }
+  if (const auto fits = inputs_fit(a, options.graph_a, options.max_bytes); !fits && options.inputs.empty()) {
+    result.note = "not evaluated: " + fits.error().message;
+    return result;
+  }
   const auto input_at = matched_values(graph_a, graph_a.inputs, graph_b, graph_b.inputs),
              output_at = matched_values(graph_a, graph_a.outputs, graph_b, graph_b.outputs);
   result.outputs = named_outputs(graph_a);

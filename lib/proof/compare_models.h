@@ -21,14 +21,17 @@ struct CompareOptions {
   std::map<std::string, std::pair<double, double>> ranges;  ///< input name -> lo, hi for generated inputs
   /// How equal they must be: as a rewrite promises ...
   Exactness exactness = Exactness::rounding;
-  double max_error = 1e-3;      ///< for `bounded`, relative to the largest |output|
+  double max_error = 1e-3;  ///< for `bounded`, relative to the largest |output|
+  /// What B gives where A is not finite was stated by the rewrites (Proof::nonfinite): counted, no
+  /// difference.
+  bool nonfinite_stated = false;
   bool retyped_floats = false;  ///< inputs and outputs may differ in their float type (bf16 and f32)
   /// ... or |a - b| <= atol + rtol * |a|, when either is set.
   std::optional<double> rtol, atol;
   NumericMode mode_b;          ///< how B is computed: f16_storage shows it as an fp16 device would
   bool fp16_yardstick = true;  ///< also run A in fp16 storage, to say how much the device's rounding is
   bool find_layer = true;  ///< where outputs differ, look for the first value with the same name that does
-  std::int64_t max_bytes = std::int64_t{4} << 30;
+  std::int64_t max_bytes = 0;  ///< of all live tensors; 0: by the model (limits.h)
 };
 
 /// The worst difference over some of the samples.

@@ -8,6 +8,7 @@
 
 #include "lib/eval/difference.h"
 #include "lib/eval/kernel.h"
+#include "lib/eval/limits.h"
 #include "lib/fp16/fp16_report.h"
 #include "lib/proof/movement_proof.h"
 #include "lib/proof/site_comparison.h"
@@ -101,6 +102,13 @@ class Prover {
     }
     if (auto ready = runner_.prepare(); !ready) {
       proof.note = ready.error().message;
+      return proof;
+    }
+    double numbers = 0;
+    for (const auto& [id, shape] : runner_.shapes(1))
+      numbers += static_cast<double>(element_count(shape).value_or(std::int64_t{1} << 62));
+    if (numbers * sizeof(double) > static_cast<double>(default_limits(before_).bytes) / 2) {
+      proof.note = fmt::format("its inputs hold {:.1e} numbers, more than a proof is tried on", numbers);
       return proof;
     }
     if (options_.exactness != Exactness::exact && runner_.reduces()) runner_.limit_magnitude(summed_limit);

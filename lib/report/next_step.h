@@ -12,8 +12,8 @@ std::string shell_word(const std::string& text);
 /// The same for a path: one that begins with a dash is not taken for an option.
 std::string shell_path(const std::string& path);
 
-/// What to do next, one line; "" when there is nothing to do, or nothing that a command could do. Same target,
-/// logs and options as this run had.
+/// What to do next, one line; "" when there is nothing to do, or nothing that a command could do. Same
+/// target, logs and options as this run had.
 std::string next_step(const Diagnosis& run);
 
 /// Behind "wrote X.pt2": the lines of Python that take the mended program on; empty for other files.

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "lib/eval/fold.h"
-#include "lib/rewrite/families.h"
-#include "lib/rewrite/constant_region.h"
-#include "lib/rewrite/inline_graph.h"
 #include "lib/format/tflite/builder.h"
 #include "lib/format/tflite/queries.h"
+#include "lib/rewrite/constant_region.h"
+#include "lib/rewrite/families.h"
+#include "lib/rewrite/inline_graph.h"
 
 namespace md::rewrites {
 namespace {
@@ -69,7 +69,9 @@ std::vector<DetectResult> inlined(const RewriteSite& site) {
   std::optional<std::vector<ValueId>> made;
   if (body >= 0 && static_cast<std::size_t>(body) < context.model.graphs.size())
     made = inline_graph(patch, context.model.graphs[static_cast<std::size_t>(body)], node.inputs);
-  if (!made || made->size() != node.outputs.size())
+  const auto absent = [](ValueId v) { return v == none_id; };
+  if (!made || made->size() != node.outputs.size() || std::any_of(made->begin(), made->end(), absent) ||
+      std::any_of(node.outputs.begin(), node.outputs.end(), absent))
     return declined("the file does not hold a decomposition with the same inputs and outputs");
   for (std::size_t i = 0; i < made->size(); ++i)
     ops.reshape((*made)[i], ops.shape(node.outputs[i]), node.outputs[i]);

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "lib/rewrite/families.h"
 #include "lib/format/tflite/builder.h"
 #include "lib/format/tflite/queries.h"
+#include "lib/rewrite/families.h"
 
 namespace md::rewrites {
 namespace {

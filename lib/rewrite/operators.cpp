@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/queries.h"
 #include "lib/rewrite/families.h"
 #include "lib/rewrite/norm_pattern.h"
 #include "lib/rewrite/plain_slice.h"
 #include "lib/rewrite/rank_region.h"
 #include "lib/rewrite/select_rows.h"
-#include "lib/format/tflite/builder.h"
-#include "lib/format/tflite/queries.h"
 
 namespace md::rewrites {
 namespace {

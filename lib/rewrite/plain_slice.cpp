@@ -40,6 +40,9 @@ std::optional<ResolvedSlice> resolve_slice(const Graph& graph, const Node& node)
   std::size_t real = 0;  // entries of the specification that stand for an axis of the input
   for (std::size_t i = 0; i < begin->size(); ++i) real += !has(new_axis, i) && !has(ellipsis, i);
   if (real > input.shape.size()) return std::nullopt;
+  int ellipses = 0;
+  for (std::size_t i = 0; i < begin->size(); ++i) ellipses += has(ellipsis, i);
+  if (ellipses > 1) return std::nullopt;  // the runtime takes one, and says so
   ResolvedSlice out;
   std::size_t axis = 0;
   const auto whole = [&](std::size_t axes) {

@@ -87,10 +87,12 @@ Result<std::unique_ptr<Target>> open_target(std::string_view text) {
 std::vector<std::string> target_names() {
   std::vector<std::string> names = {"litert-gpu+cpu", "litert-torch", "executorch", "torch-tensorrt",
                                     "onnxruntime"};
-  for (const EmbeddedFile& file : embedded_files()) {  // rules/targets/NAME.json holds the table of NAME
+  constexpr std::string_view ending =
+      ".constraints.json";  // lib/runtime/R/NAME.constraints.json: that of NAME
+  for (const EmbeddedFile& file : embedded_files()) {
     std::string_view name = file.path;
-    if (!name.starts_with("rules/targets/") || !name.ends_with(".json")) continue;
-    name.remove_prefix(name.rfind('/') + 1), name.remove_suffix(5);
+    if (!name.starts_with("lib/runtime/") || !name.ends_with(ending)) continue;
+    name.remove_prefix(name.rfind('/') + 1), name.remove_suffix(ending.size());
     names.emplace_back(name);
   }
   for (const std::string_view backend : executorch_backends)

@@ -119,6 +119,9 @@ std::optional<ProposedFix> fix_of(const DetectContext& context, NodeId id) {
             ? "assumes that every index fits int32"
             : fmt::format("the input \"{}\" takes int32 instead of int64 numbers", graph.value(*input).name);
   }
+  const std::size_t rank = graph.value(graph.node(id).inputs[0]).shape.size();
+  const Shape& list = graph.value(indices).shape;
+  if (list.empty() || list.back() < 1 || static_cast<std::size_t>(list.back()) > rank) return std::nullopt;
   gather_rows(patch, id, indices);
   fix.patch = patch.take();
   return fix;

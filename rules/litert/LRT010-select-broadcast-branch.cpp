@@ -19,10 +19,14 @@ ValueId taken_form(TfliteBuilder& ops, ValueId branch, const Shape& out) {
   if (element_count(from) == 1)
     return ops.patch().value(branch).is_constant() ? ops.move(branch, StridedView::whole(from), {1})
                                                    : ops.reshape(branch, {1});
+  if (from.size() > out.size()) return none_id;
   Shape aligned(out.size() - from.size(), 1);
   aligned.insert(aligned.end(), from.begin(), from.end());
   std::vector<std::int64_t> times(out.size());
-  for (std::size_t i = 0; i < out.size(); ++i) times[i] = out[i] / aligned[i];
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (aligned[i] <= 0) return none_id;
+    times[i] = out[i] / aligned[i];
+  }
   if (ops.patch().value(branch).is_constant()) {
     const auto view = StridedView::whole(from).reshape(aligned);
     const auto tiled = view ? view->tile(times) : std::nullopt;

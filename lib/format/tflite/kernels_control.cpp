@@ -116,13 +116,13 @@ Status assign_variable(KernelCall& call) {
 
 std::span<const KernelEntry> control_kernels() {
   static const std::array rows = {
-      KernelEntry{"IF", branch},
-      KernelEntry{"WHILE", loop},
-      KernelEntry{"STABLEHLO_COMPOSITE", composite},
-      KernelEntry{"CALL_ONCE", call_once},
-      KernelEntry{"VAR_HANDLE", var_handle},
-      KernelEntry{"READ_VARIABLE", read_variable},
-      KernelEntry{"ASSIGN_VARIABLE", assign_variable},
+      KernelEntry{"IF", branch, 0, true},
+      KernelEntry{"WHILE", loop, 0, true},
+      KernelEntry{"STABLEHLO_COMPOSITE", composite, 0, true},
+      KernelEntry{"CALL_ONCE", call_once, 0, true},
+      KernelEntry{"VAR_HANDLE", var_handle, 0, true},
+      KernelEntry{"READ_VARIABLE", read_variable, 0, true},
+      KernelEntry{"ASSIGN_VARIABLE", assign_variable, 0, true},
   };
   return rows;
 }

@@ -124,10 +124,13 @@ Status cast(KernelCall& call) {
 
 std::span<const KernelEntry> shape_kernels() {
   static const std::array rows = {
-      KernelEntry{"SHAPE", shape},    KernelEntry{"RANK", rank},
-      KernelEntry{"FILL", fill_with}, KernelEntry{"ZEROS_LIKE", zeros_like},
-      KernelEntry{"RANGE", range},    KernelEntry{"BROADCAST_ARGS", broadcast_args},
-      KernelEntry{"CAST", cast},
+      KernelEntry{"SHAPE", shape, 0, true},
+      KernelEntry{"RANK", rank, 0, true},
+      KernelEntry{"FILL", fill_with, 0, true},
+      KernelEntry{"ZEROS_LIKE", zeros_like, 0, true},
+      KernelEntry{"RANGE", range},
+      KernelEntry{"BROADCAST_ARGS", broadcast_args},
+      KernelEntry{"CAST", cast, 0, true},
   };
   return rows;
 }

@@ -83,8 +83,9 @@ Status imag(KernelCall& call) {
 }  // namespace
 
 std::span<const KernelEntry> spectral_kernels() {
-  static const std::array rows = {KernelEntry{"RFFT2D", rfft2d}, KernelEntry{"COMPLEX_ABS", complex_abs},
-                                  KernelEntry{"REAL", real}, KernelEntry{"IMAG", imag}};
+  static const std::array rows = {KernelEntry{"RFFT2D", rfft2d, 0, true},
+                                  KernelEntry{"COMPLEX_ABS", complex_abs, 0, true},
+                                  KernelEntry{"REAL", real, 0, true}, KernelEntry{"IMAG", imag, 0, true}};
   return rows;
 }
 

@@ -6,12 +6,12 @@
 #include <set>
 
 #include "lib/eval/fold.h"
-#include "lib/rule/language/builtin_parts.h"
+#include "lib/format/tflite/queries.h"
 #include "lib/rewrite/constant_scatter.h"
+#include "lib/rewrite/output_hazard.h"
+#include "lib/rule/language/builtin_parts.h"
 #include "lib/rule/page/detector.h"
 #include "lib/rule/page/operator_index.h"
-#include "lib/rewrite/output_hazard.h"
-#include "lib/format/tflite/queries.h"
 
 namespace md::builtin {
 namespace {

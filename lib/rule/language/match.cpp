@@ -7,8 +7,8 @@
 #include "lib/op/constants.h"
 #include "lib/op/ops.h"
 #include "lib/op/text.h"
-#include "lib/rule/language/rewrite.h"
 #include "lib/rule/language/named_rewrite.h"
+#include "lib/rule/language/rewrite.h"
 #include "lib/rule/page/operator_index.h"
 
 namespace md {

@@ -11,8 +11,8 @@
 #include "lib/base/result.h"
 #include "lib/base/version.h"
 #include "lib/log/signature.h"
-#include "lib/rule/page/detector.h"
 #include "lib/rule/language/rows.h"
+#include "lib/rule/page/detector.h"
 
 namespace md {
 

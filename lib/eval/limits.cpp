@@ -1,0 +1,106 @@
+#include "lib/eval/limits.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/eval/kernel.h"
+
+namespace md {
+namespace {
+
+constexpr std::int64_t base_bytes = std::int64_t{384} << 20, most_bytes = std::int64_t{4} << 30;
+constexpr std::int64_t bytes_each_weight = 64;  // bytes of tensors for each byte of constants
+/// A product of two 1024 x 1024 matrices, looked at sum by sum, takes 4.3e9 and some seconds.
+constexpr double base_work = 6e9, work_each_weight = 2000;
+constexpr double element_cost = 10, watched_cost = 4;
+
+/// Half of the machine's memory, once.
+std::int64_t half_of_memory() {
+  static const std::int64_t half = [] {
+    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? static_cast<std::int64_t>(pages) / 2 * page : most_bytes;
+  }();
+  return half;
+}
+
+double size(const KernelCall& call, std::size_t i) {
+  return call.has(i) ? static_cast<double>(call.in(i).size()) : 0;
+}
+double dim(const KernelCall& call, std::size_t i, std::size_t d) {
+  return call.has(i) && d < call.in(i).shape.size() ? static_cast<double>(call.in(i).shape[d]) : 1;
+}
+double last(const KernelCall& call, std::size_t i) {
+  return call.has(i) && !call.in(i).shape.empty() ? static_cast<double>(call.in(i).shape.back()) : 1;
+}
+
+/// Terms of each of `count` elements, for the operators whose terms are not just the operand's elements.
+double terms_of(const KernelCall& call, double count) {
+  const std::string_view op = call.node.op;
+  if (op == "FULLY_CONNECTED") return last(call, 1);
+  if (op == "BATCH_MATMUL")
+    return call.attrs().flag("adj_x") && call.in(0).rank() >= 2 ? dim(call, 0, call.in(0).shape.size() - 2)
+                                                                : last(call, 0);
+  if (op == "CONV_2D") return size(call, 1) / std::max(1.0, dim(call, 1, 0));
+  if (op == "CONV_3D") return size(call, 1) / std::max(1.0, last(call, 1));
+  if (op == "DEPTHWISE_CONV_2D") return dim(call, 1, 1) * dim(call, 1, 2);
+  if (op == "TRANSPOSE_CONV" || op == "CONV_3D_TRANSPOSE")
+    return size(call, 2) / std::max(1.0, last(call, 2)) * size(call, 1) / count;
+  if (op.ends_with("_POOL_2D"))
+    return static_cast<double>(call.attrs().integer("filter_height", 1)) *
+           static_cast<double>(call.attrs().integer("filter_width", 1));
+  if (op.starts_with("NON_MAX_SUPPRESSION")) return size(call, 1) * size(call, 1) / count;
+  if (op == "RFFT2D") return 2 * (last(call, 0) + dim(call, 0, call.in(0).shape.size() - 2));
+  if (op == "STABLEHLO_DOT_GENERAL" || op == "STABLEHLO_CONVOLUTION")
+    return std::sqrt(size(call, 0) * size(call, 1) / count) + size(call, 1) / count;
+  if (op == "LSTM" || op == "RNN" || op == "SVDF" || op.starts_with("UNIDIRECTIONAL_") ||
+      op.starts_with("BIDIRECTIONAL_")) {
+    double weights = 0;
+    for (std::size_t i = 1; i < call.count(); ++i) weights += size(call, i);
+    return weights * size(call, 0) / std::max(1.0, last(call, 0)) / count;
+  }
+  return 0;
+}
+
+}  // namespace
+
+EvaluationLimits default_limits(const Model& model) {
+  std::int64_t weights = 0;
+  for (const Graph& graph : model.graphs)
+    for (const Value& value : graph.values)
+      if (value.constant) weights += static_cast<std::int64_t>(value.constant->bytes.size());
+  weights = std::min(weights, most_bytes);
+  return {std::min({base_bytes + bytes_each_weight * weights, most_bytes, half_of_memory()}),
+          base_work + work_each_weight * static_cast<double>(weights)};
+}
+
+Status inputs_fit(const Model& model, int graph_index, std::int64_t bytes) {
+  const std::int64_t most = (bytes > 0 ? bytes : default_limits(model).bytes) / 2;
+  const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
+  double wanted = 0;
+  for (const ValueId id : graph.inputs) {
+    double count = 1;
+    for (const std::int64_t d : graph.value(id).shape)
+      count *= static_cast<double>(std::max<std::int64_t>(d, d < 0 ? 1 : 0));
+    wanted += count * sizeof(double);
+  }
+  if (wanted <= static_cast<double>(most)) return {};
+  return fail(
+      Error::Kind::unsupported,
+      fmt::format("its inputs take {:.0f} MB, more than the limit of {} MB for a model of this size; give a "
+                  "smaller size where the model is made",
+                  wanted / (1 << 20), most >> 20));
+}
+
+double work_of_result(const KernelCall& call, std::int64_t count) {
+  const auto n = static_cast<double>(std::max<std::int64_t>(count, 1));
+  double read = 0;
+  for (std::size_t i = 0; i < call.count(); ++i) read += size(call, i);
+  const double terms = terms_of(call, n);
+  const bool watched = call.options.watch_sums || call.mode().is_f16() || call.wide();
+  return n * (element_cost + terms * (watched ? watched_cost : 1)) + read;
+}
+
+}  // namespace md
