@@ -46,6 +46,21 @@ TEST_CASE("a rewrite whose shapes contradict each other is found", "[edit]") {
         std::string::npos);
 }
 
+// Scales of results are measured when a model is quantized: they follow from no operand.
+TEST_CASE("the scale of a quantized product is the rewrite's to say", "[edit]") {
+  const Model before = parse(R"(
+input %x : i8[2, 2, 4] q(0.5, 0)
+const %w : i8[2, 4] q(0.25, 0) = [1, 2, 3, 4, 5, 6, 7, 8]
+%y = FULLY_CONNECTED(%x, %w) { keep_num_dims = true } : i8[2, 2, 2] q(2, 1)
+output %y
+)");
+  PatchBuilder b(before.graphs[0], 0, "again");
+  const Node old = before.graphs[0].node(0);
+  b.remove(0);
+  b.add_node("FULLY_CONNECTED", old.inputs, old.outputs, old.attrs);
+  CHECK(fault(before, b) == "");
+}
+
 TEST_CASE("a value that one patch retypes is not what its reader takes", "[edit]") {
   const Model before = parse("input %x : i64[4]\ninput %z : i64[4]\n%y = ADD(%x, %z) : i64[4]\noutput %y\n");
   PatchBuilder b(before.graphs[0], 0, "i32 instead");

@@ -14,7 +14,7 @@ bool is_quantized(const Value& value) {
 constexpr const char* unknown_scale = "the quantization of its result does not follow from its operands";
 
 Inferred plain(const Value& from, Shape shape) {
-  if (is_quantized(from)) return no(unknown_scale);
+  if (is_quantized(from)) return unknown(unknown_scale);
   return Types{{from.dtype, std::move(shape), {}}};
 }
 
@@ -67,7 +67,7 @@ Inferred row_wise(const Site& site) { return plain(site.at(0), site.at(0).shape)
 Inferred softmax(const Site& site) {
   const Value& x = site.at(0);
   if (!is_quantized(x)) return plain(x, x.shape);
-  if (x.dtype != DType::i8) return no(unknown_scale);
+  if (x.dtype != DType::i8) return unknown(unknown_scale);
   Quantization q;  // fixed by the int8 kernel's definition
   q.scale = {1.0f / 256}, q.zero_point = {-128};
   return Types{{x.dtype, x.shape, q}};
