@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "lib/diagnose/describe.h"
 #include "lib/diagnose/fingerprint.h"
@@ -13,6 +12,7 @@
 #include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/hybrid_gap.h"
 #include "lib/diagnose/targets.h"
+#include "lib/diagnose/tracking.h"
 
 namespace md {
 namespace {
@@ -28,19 +28,6 @@ std::string_view name(Prediction::Verdict verdict) {
   }
   return "crash";
 }
-
-/// A finding with what identifies it from round to round.
-struct Tracked {
-  const Rule* rule = nullptr;
-  int graph = 0;
-  std::vector<NodeId> nodes;
-  int seen = 0;  ///< the last round that found it
-  Finding finding;
-  bool applied() const {
-    return std::any_of(finding.fixes.begin(), finding.fixes.end(),
-                       [](const ReportedFix& fix) { return fix.applied; });
-  }
-};
 
 class Run {
  public:
@@ -136,14 +123,17 @@ class Run {
     else if (is_of_other_model(evidence_))
       out_.notes.push_back("this log is of another model: it names operators that this model does not have");
 
+    const bool assumed =
+        std::any_of(targets_.begin(), targets_.end(), [](const Target* target) { return target->assumed; });
     const Model* model = &input;
     const int rounds = request_.options.apply ? request_.options.max_rounds : 1;
-    for (round_ = 1;; ++round_) {
+    int round = 1;
+    for (;; ++round) {
       const RoundResult found =
           run_round({*model, targets_, predictions, evidence_, rules_, request_.options});
-      if (round_ == 1) rule_out(found);
-      const std::vector<std::size_t> tracks = track(found.sites, *model);
-      if (round_ > rounds || !request_.options.apply) {
+      if (round == 1) rule_out(found);
+      const std::vector<std::size_t> tracks = track(tracked_, found.sites, *model, round, assumed);
+      if (round > rounds || !request_.options.apply) {
         if (!request_.options.apply) {
           const Surroundings surroundings(*model);
           for (std::size_t s = 0; s < found.sites.size(); ++s)
@@ -165,9 +155,9 @@ class Run {
     state_fp16(input, *model);
     state_hybrid_gap(*model);
     state_recipe();
-    mark_mended();
-    mark_causes();
-    adopt_records(predictions, *model);
+    mark_mended(tracked_, round);
+    mark_causes(tracked_);
+    adopt_records(tracked_, evidence_, predictions, *model);
     collect_unexplained_predictions(predictions);
   }
 
@@ -229,113 +219,6 @@ class Run {
         out_.ruled_out.push_back(rule->id);
   }
 
-  /// Index into tracked_ for every site; new ones are added.
-  std::vector<std::size_t> track(const std::vector<FoundSite>& sites, const Model& model) {
-    std::vector<std::size_t> indices;
-    const bool assumed =
-        std::any_of(targets_.begin(), targets_.end(), [](const Target* target) { return target->assumed; });
-    for (const FoundSite& site : sites) {
-      const auto same = std::find_if(tracked_.begin(), tracked_.end(), [&](const Tracked& known) {
-        return !known.applied() && known.rule == site.rule && known.graph == site.graph &&
-               known.nodes == site.result.nodes;
-      });
-      if (same != tracked_.end()) {
-        same->seen = round_;
-        indices.push_back(static_cast<std::size_t>(same - tracked_.begin()));
-        continue;
-      }
-      indices.push_back(tracked_.size());
-      tracked_.push_back({site.rule, site.graph, site.result.nodes, round_,
-                          describe(site, model, round_, assumed && !site.by_log)});
-    }
-    return indices;
-  }
-
-  /// A finding that no fix of its own mended and that the last round did not find: another fix removed its
-  /// cause.
-  void mark_mended() {
-    for (Tracked& gone : tracked_) {
-      if (gone.applied() || gone.seen == round_) continue;
-      gone.finding.mended = true;
-      std::set<std::string> causes;
-      for (const Tracked& other : tracked_)
-        if (other.applied() && other.seen == gone.seen && other.graph == gone.graph &&
-            share_node(other, gone))
-          causes.insert(other.finding.rule);
-      if (causes.empty())
-        for (const Tracked& other : tracked_)
-          if (other.applied() && other.seen == gone.seen) causes.insert(other.finding.rule);
-      gone.finding.caused_by.assign(causes.begin(), causes.end());
-    }
-  }
-
-  static bool share_node(const Tracked& a, const Tracked& b) {
-    return std::any_of(a.nodes.begin(), a.nodes.end(), [&](NodeId id) {
-      return std::find(b.nodes.begin(), b.nodes.end(), id) != b.nodes.end();
-    });
-  }
-
-  /// A fault inside the site of a larger one is its consequence.
-  void mark_causes() {
-    std::unordered_map<std::int64_t, std::vector<const Tracked*>> at;
-    const auto key = [](int graph, NodeId node) {
-      return (static_cast<std::int64_t>(graph) << 32) | static_cast<std::uint32_t>(node);
-    };
-    for (const Tracked& large : tracked_)
-      if (large.nodes.size() > 1 && large.finding.state == "matched")
-        for (const NodeId id : large.nodes) at[key(large.graph, id)].push_back(&large);
-    for (Tracked& inner : tracked_) {
-      if (inner.nodes.empty() || !inner.finding.caused_by.empty()) continue;
-      const auto found = at.find(key(inner.graph, inner.nodes.front()));
-      if (found == at.end()) continue;
-      std::set<std::string> causes;
-      for (const Tracked* large : found->second)
-        if (large->rule != inner.rule && large->nodes.size() > inner.nodes.size() &&
-            large->finding.round == inner.finding.round)
-          causes.insert(large->finding.rule);
-      inner.finding.caused_by.assign(causes.begin(), causes.end());
-    }
-  }
-
-  /// Records whose nodes lie in the site of another rule's finding: one rewrite often removes several
-  /// complaints. A mended site adopts only what is really gone.
-  void adopt_records(const std::vector<Prediction>& predictions, const Model& now) {
-    std::set<std::string> still_predicted;
-    for (const Prediction& prediction : predictions)
-      for (const PredictedRecord& record : prediction.records) still_predicted.insert(record.text);
-    std::set<int> explained;
-    for (const Tracked& tracked : tracked_)
-      explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
-    for (std::size_t i = 0; i < evidence_.size(); ++i) {
-      const LogEvidence& item = evidence_[i];
-      if (item.record->benign || item.nodes.empty() || explained.contains(static_cast<int>(i))) continue;
-      const bool gone = item.attribution == Attribution::exact &&
-                        !still_predicted.contains(std::string(item.record->headline()));
-      const bool removed = std::none_of(item.nodes.begin(), item.nodes.end(), [&](const NodePlace& place) {
-        return now.graphs[static_cast<std::size_t>(place.graph)].is_live(place.node);
-      });
-      for (Tracked& tracked : tracked_) {
-        if (tracked.finding.state != "matched" || !holds_one_of(tracked, item.nodes)) continue;
-        if (!tracked.finding.open() && !gone && !removed) continue;
-        if (tracked.finding.open() && !holds_all_of(tracked, item.nodes)) continue;
-        tracked.finding.log.push_back(static_cast<int>(i));
-        break;
-      }
-    }
-  }
-
-  static bool holds_one_of(const Tracked& tracked, const std::set<NodePlace>& places) {
-    return std::any_of(tracked.nodes.begin(), tracked.nodes.end(), [&](NodeId id) {
-      return places.contains({tracked.graph, id});
-    });
-  }
-  static bool holds_all_of(const Tracked& tracked, const std::set<NodePlace>& places) {
-    return std::all_of(places.begin(), places.end(), [&](const NodePlace& place) {
-      return place.graph == tracked.graph &&
-             std::find(tracked.nodes.begin(), tracked.nodes.end(), place.node) != tracked.nodes.end();
-    });
-  }
-
   void collect_unexplained_predictions(const std::vector<Prediction>& predictions) {
     std::set<NodePlace> open;
     for (const Tracked& tracked : tracked_)
@@ -363,9 +246,7 @@ class Run {
   /// Failing records that no site explains: advice from the rule's page where a signature hits, else
   /// unexplained.
   void explain_log() {
-    std::set<int> explained;
-    for (const Tracked& tracked : tracked_)
-      explained.insert(tracked.finding.log.begin(), tracked.finding.log.end());
+    const std::set<int> explained = explained_records(tracked_);
     for (std::size_t i = 0; i < evidence_.size(); ++i) {
       const LogEvidence& item = evidence_[i];
       const int index = static_cast<int>(i);
@@ -442,7 +323,6 @@ class Run {
   std::vector<LogEvidence> evidence_;
   std::vector<Tracked> tracked_;
   ProofMemo proofs_;
-  int round_ = 1;
 };
 
 }  // namespace
