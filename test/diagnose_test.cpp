@@ -141,6 +141,22 @@ output %y
   CHECK((cost.ops == 0 && cost.bytes == 0 && cost.macs == 0));
 }
 
+TEST_CASE("work past what can be counted stays at the most, whatever sizes a file states", "[diagnose]") {
+  Value value;
+  value.dtype = DType::f32, value.shape = Shape(6, 2147483647);
+  Node node;
+  node.op = "ADD", node.inputs = {0, 0}, node.outputs = {0};
+  Model model;
+  Graph& graph = model.graphs.emplace_back();
+  graph.values = {value};
+  graph.nodes = std::vector<Node>(5, node);
+  graph.order = {0, 1, 2, 3, 4};
+  CHECK(multiply_adds(graph, node) == kMostWork);
+  CHECK(total_multiply_adds(model) == kMostWork);
+  node.op = "FULLY_CONNECTED";
+  CHECK(multiply_adds(graph, node) == kMostWork);
+}
+
 TEST_CASE("where a constant above is not finite, differences on such values count", "[diagnose]") {
   const auto reaches = [](const std::string& constant) {
     const TextDocument document(

@@ -31,13 +31,6 @@ bool is_hybrid(const Graph& graph, const Node& node) {
   return activations && weights;
 }
 
-std::int64_t work_of(const Model& model) {
-  std::int64_t work = 1;
-  for (const Graph& graph : model.graphs)
-    for (const NodeId id : graph.order) work += multiply_adds(graph, graph.node(id));
-  return work;
-}
-
 /// Largest distance of the two arithmetics over the outputs, relative to the largest |output|; negative: not
 /// known.
 double distance(const Model& model, const std::vector<Tensor>& inputs) {
@@ -67,7 +60,7 @@ int count_hybrid_operators(const Model& model) {
 std::string hybrid_gap_note(const Model& model, const HeadroomOptions& values) {
   const int operators = count_hybrid_operators(model);
   if (operators == 0 || model.graphs.empty()) return {};
-  const std::int64_t affordable = kAffordableWork / work_of(model);
+  const std::int64_t affordable = kAffordableWork / (total_multiply_adds(model) + 1);
   InputSource source;
   double worst = 0;
   const int samples = static_cast<int>(std::min<std::int64_t>(kSamples, affordable));

@@ -266,11 +266,7 @@ bool Surroundings::nonfinite_may_reach(const Patch& patch) {
 }
 
 std::int64_t Surroundings::total_work() {
-  if (total_work_ < 0) {
-    total_work_ = 0;
-    for (const Graph& graph : model_.graphs)
-      for (const NodeId id : graph.order) total_work_ += multiply_adds(graph, graph.node(id));
-  }
+  if (total_work_ < 0) total_work_ = total_multiply_adds(model_);
   return total_work_;
 }
 
