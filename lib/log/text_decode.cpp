@@ -1,25 +1,13 @@
 #include "lib/log/text_decode.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
-#include <fmt/format.h>
+#include "lib/base/escape.h"
 
 namespace md {
 namespace {
-
-void append_utf8(std::string& out, char32_t code) {
-  const auto put = [&out](char32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xc0 | code >> 6), put(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    put(0xe0 | code >> 12), put(0x80 | (code >> 6 & 0x3f)), put(0x80 | (code & 0x3f));
-  } else {
-    put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 0x3f)), put(0x80 | (code >> 6 & 0x3f)),
-        put(0x80 | (code & 0x3f));
-  }
-}
 
 constexpr char32_t replacement = 0xfffd;
 

@@ -6,21 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/base/escape.h"
+
 namespace md {
 namespace {
 constexpr std::size_t most_values = std::size_t{1}
                                     << 25;  ///< a program of 300 000 nodes; more would take gigabytes
 constexpr int deepest = 256;  ///< torch's own files nest below 30, and below 12 more for each inner graph
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) return put(0xc0 | (code >> 6)), put(0x80 | (code & 0x3f));
-  if (code < 0x10000)
-    return put(0xe0 | (code >> 12)), put(0x80 | ((code >> 6) & 0x3f)), put(0x80 | (code & 0x3f));
-  put(0xf0 | (code >> 18)), put(0x80 | ((code >> 12) & 0x3f)), put(0x80 | ((code >> 6) & 0x3f)),
-      put(0x80 | (code & 0x3f));
-}
 
 std::uint32_t hex4(std::string_view text, std::size_t at) {
   std::uint32_t value = 0;
