@@ -27,4 +27,9 @@ std::string relative_path(const std::string& path, const std::string& folder) {
   return (seen.empty() ? whole : seen).generic_string();
 }
 
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 }  // namespace md

@@ -19,11 +19,6 @@ using Place = std::tuple<BaselineEntry::Kind, bool, FindingKey>;
 
 Place place_of(const BaselineEntry& entry) { return {entry.kind, entry.named, entry.key}; }
 
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 /// One by one what of a run is open or accepted, as entries without a reason.
 struct Subject {
   BaselineEntry entry;

@@ -10,6 +10,7 @@
 
 #include "lib/base/json_depth.h"
 #include "lib/base/partial_files.h"
+#include "lib/base/relative_path.h"
 #include "lib/base/sha256.h"
 
 namespace md {
@@ -17,11 +18,6 @@ namespace {
 
 // Hashing reads every byte; above this size an output is recognized by its length alone.
 constexpr std::uint64_t kHashedBytes = 256U << 20;
-
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
 
 std::string with_extension(const std::string& path, const std::string& extension) {
   return std::filesystem::path(path).replace_extension(extension).string();

@@ -10,17 +10,11 @@
 #include <cstring>
 
 #include "lib/base/partial_files.h"
+#include "lib/base/relative_path.h"
 #include "lib/graph/document.h"
 
 namespace md {
 namespace {
-
-/// Folder part of a path, "." for a bare name.
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 tl::unexpected<Error> write_error(const std::string& path, int code) {
   if (code == ENOSPC || code == EDQUOT)
