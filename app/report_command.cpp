@@ -1,22 +1,16 @@
 // report: JSON diagnoses of earlier runs as another format.
-#include <fmt/format.h>
-
 #include "app/commands.h"
 #include "app/inputs.h"
 #include "app/publish.h"
 #include "app/terminal.h"
-#include "lib/base/nearest.h"
 #include "lib/diagnose/output.h"
 #include "lib/report/report.h"
 
 namespace md::app {
 
 int run_report(const Options& options, const std::vector<std::string>& files, const std::string& html) {
-  const auto format = report_format_from_name(options.output_format);
-  if (!format)
-    return report(
-        {Error::Kind::usage, fmt::format("no report format is called {}{}", options.output_format,
-                                         did_you_mean(options.output_format, report_format_names()))});
+  const auto format = parse_report_format(options.output_format);
+  if (!format) return report(format.error());
   if (!html.empty()) {
     RunFiles paths;
     add_read_files(options, paths);
@@ -40,7 +34,10 @@ int run_report(const Options& options, const std::vector<std::string>& files, co
       return report(status.error());
     return 0;
   }
-  return print_data(render(runs, *format, {use_color(options.color, stdout), options.verbose})) ? 0 : 4;
+  return print_data(
+             render(runs, *format, {.color = use_color(options.color, stdout), .verbose = options.verbose}))
+             ? 0
+             : 4;
 }
 
 }  // namespace md::app

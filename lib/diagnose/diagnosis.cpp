@@ -8,11 +8,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kAscending = {"note", "perf", "silent", "fatal"};
 
-int rank_of(std::string_view severity) {
-  const auto at = std::find(kAscending.begin(), kAscending.end(), severity);
-  return at == kAscending.end() ? 3 : static_cast<int>(at - kAscending.begin());
-}
-
 }  // namespace
 
 bool Finding::open() const {
@@ -20,7 +15,10 @@ bool Finding::open() const {
          std::none_of(fixes.begin(), fixes.end(), [](const ReportedFix& fix) { return fix.applied; });
 }
 
-int severity_rank(std::string_view severity) { return rank_of(severity); }
+int severity_rank(std::string_view severity) {
+  const auto at = std::find(kAscending.begin(), kAscending.end(), severity);
+  return at == kAscending.end() ? 3 : static_cast<int>(at - kAscending.begin());
+}
 
 std::map<std::string, int> count_open(const Diagnosis& diagnosis) {
   std::map<std::string, int> counts;
@@ -47,7 +45,7 @@ void settle(Diagnosis& diagnosis, std::string_view fail_on) {
   bool remains = false;
   if (fail_on != "never")
     for (const auto& [severity, count] : diagnosis.after)
-      remains = remains || (count > 0 && rank_of(severity) >= rank_of(fail_on));
+      remains = remains || (count > 0 && severity_rank(severity) >= severity_rank(fail_on));
   diagnosis.exit_code = remains ? 1 : 0;
   const bool accepted = !diagnosis.accepted.empty() || !diagnosis.accepted_lines.empty();
   diagnosis.status = remains ? "findings" : diagnosis.fixed > 0 ? "fixed" : accepted ? "accepted" : "clean";

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -52,17 +51,12 @@ Result<std::optional<Pair>> read_pair(const std::vector<std::string>& models, co
                                  wish.substr(0, equals), did_you_mean(wish.substr(0, equals), models)));
 }
 
-bool is_model(const fs::path& path) {
-  static constexpr std::array<std::string_view, 4> extensions = {".tflite", ".onnx", ".pt2", ".pte"};
-  return std::find(extensions.begin(), extensions.end(), path.extension().string()) != extensions.end();
-}
-
 /// Another model beside this one, whose log "model.log" may be as well.
 std::optional<std::string> of_the_same_stem(const fs::path& model) {
   for (const char* extension : {".tflite", ".onnx", ".pt2", ".pte"}) {
     const fs::path other = fs::path(model).replace_extension(extension);
     std::error_code error;
-    if (other != model && is_model(other) && fs::is_regular_file(other, error)) return other.string();
+    if (other != model && fs::is_regular_file(other, error)) return other.string();
   }
   return std::nullopt;
 }
