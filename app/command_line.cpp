@@ -97,7 +97,7 @@ class CommandLine {
  private:
   /// Loads what holds for this run, and gives the command that was typed what the files say.
   Result<ConfigPlaces> read_config(CLI::App& command) {
-    if (!command.get_option_no_throw("--config")) return ConfigPlaces();
+    if (!reads_config(&command)) return ConfigPlaces();
     if (!layers_) {
       auto loaded = in_.options.no_config ? Result<std::vector<ConfigLayer>>()
                                           : load_config(in_.options.config, program_);
@@ -135,9 +135,8 @@ class CommandLine {
       return fail_usage(error.what());
     }
     std::vector<OptionOrigin> options;
-    for (CLI::App* command : shown.program_.get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::App* command : shown.program_.get_subcommands(reads_config)) {
       if (!chosen.empty() && command->get_name() != chosen) continue;
-      if (!command->get_option_no_throw("--config") || command->get_name() == "config") continue;
       auto places = shown.read_config(*command);
       if (!places) return report(places.error());
       const std::vector<OptionOrigin> own = origins_of(*command, *places);

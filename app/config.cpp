@@ -36,16 +36,6 @@ bool may_be_set(const std::string& name) {
   return name != "help" && name != "version" && name != "config" && name != "no-config";
 }
 
-/// Commands whose options a file may set: those that read it.
-bool reads_config(const CLI::App& command) { return command.get_option_no_throw("--config") != nullptr; }
-
-std::vector<CLI::App*> commands_of(CLI::App& program) {
-  std::vector<CLI::App*> commands;
-  for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
-    if (reads_config(*command) && command->get_name() != "config") commands.push_back(command);
-  return commands;
-}
-
 Result<std::string> read_file(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return usage_error(path + ": is a directory; expected a file in TOML");
@@ -55,6 +45,26 @@ Result<std::string> read_file(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
+}
+
+/// Why the option does not take the value, with an example; "" when it does.
+std::string misfit(CLI::Option& option, const ConfigValue& value) {
+  using Kind = ConfigValue::Kind;
+  const OptionType type = type_of(option);
+  if (type.value == OptionType::Value::flag)
+    return value.kind == Kind::boolean ? "" : "expected true or false";
+  if (value.kind == Kind::other)
+    return type.many ? "expected a text or a list of texts" : "expected one value";
+  if (value.kind == Kind::list && !type.many) return "expected one value, not a list";
+  const bool number = type.value != OptionType::Value::text;
+  if (number && value.kind != Kind::integer && value.kind != Kind::real)
+    return fmt::format(
+        "expected a number without quotes, not {}",
+        value.kind == Kind::text ? fmt::format("\"{}\"", value.texts.front()) : value.texts.front());
+  if (!number && value.kind != Kind::text && value.kind != Kind::list) return "expected a text in quotes";
+  for (const std::string& text : value.texts)
+    if (std::string why = refusal(option, text); !why.empty()) return why;
+  return "";
 }
 
 /// One key of one file against the options of the program.
@@ -78,7 +88,7 @@ class Checker {
   }
 
   CLI::App* command(const std::string& name) const {
-    for (CLI::App* one : commands_of(program_))
+    for (CLI::App* one : program_.get_subcommands(reads_config))
       if (one->get_name() == name) return one;
     return nullptr;
   }
@@ -86,7 +96,7 @@ class Checker {
   Status check_table(const ConfigSetting& setting) const {
     if (command(setting.table)) return {};
     std::vector<std::string> names = {"per-model"};
-    for (const CLI::App* one : commands_of(program_)) names.push_back(one->get_name());
+    for (const CLI::App* one : program_.get_subcommands(reads_config)) names.push_back(one->get_name());
     return error(setting,
                  fmt::format("[{}]: no command is called so{}; tables hold the options of one command",
                              setting.table, did_you_mean(setting.table, names)));
@@ -96,7 +106,7 @@ class Checker {
     const std::string& key = setting.key;
     std::vector<CLI::Option*> options;
     const CLI::App* owner = setting.table.empty() ? nullptr : command(setting.table);
-    for (CLI::App* one : commands_of(program_))
+    for (CLI::App* one : program_.get_subcommands(reads_config))
       if (!owner || one == owner)
         if (CLI::Option* option = may_be_set(key) ? one->get_option_no_throw("--" + key) : nullptr)
           options.push_back(option);
@@ -131,7 +141,7 @@ class Checker {
 
   Status check_entry(const PerModelSettings& entry) const {
     const auto one = [&](const char* name, const std::string& value) -> Status {
-      for (CLI::App* command : commands_of(program_)) {
+      for (CLI::App* command : program_.get_subcommands(reads_config)) {
         CLI::Option* option = command->get_option_no_throw(std::string("--") + name);
         if (!option) continue;
         if (const std::string why = refusal(*option, value); !why.empty())
@@ -145,27 +155,6 @@ class Checker {
     return entry.fail_on.empty() ? Status() : one("fail-on", entry.fail_on);
   }
 
- public:
-  /// Why the option does not take the value, with an example; "" when it does.
-  static std::string misfit(CLI::Option& option, const ConfigValue& value) {
-    using Kind = ConfigValue::Kind;
-    if (option.get_expected_max() == 0) return value.kind == Kind::boolean ? "" : "expected true or false";
-    const bool many = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-    if (value.kind == Kind::other) return many ? "expected a text or a list of texts" : "expected one value";
-    if (value.kind == Kind::list && !many) return "expected one value, not a list";
-    const std::string type = option.get_type_name();
-    const bool number = type.starts_with("INT") || type.starts_with("UINT") || type.starts_with("FLOAT");
-    if (number && value.kind != Kind::integer && value.kind != Kind::real)
-      return fmt::format(
-          "expected a number without quotes, not {}",
-          value.kind == Kind::text ? fmt::format("\"{}\"", value.texts.front()) : value.texts.front());
-    if (!number && value.kind != Kind::text && value.kind != Kind::list) return "expected a text in quotes";
-    for (const std::string& text : value.texts)
-      if (std::string why = refusal(option, text); !why.empty()) return why;
-    return "";
-  }
-
- private:
   const ConfigLayer& layer_;
   CLI::App& program_;
 };
@@ -182,7 +171,7 @@ std::string from_folder_of(const std::string& file, const std::string& option, c
 }
 
 void set_option(CLI::Option& option, const ConfigSetting& setting, const std::string& file) {
-  if (option.get_expected_max() == 0) {
+  if (type_of(option).value == OptionType::Value::flag) {
     if (setting.value.texts.front() == "false") return;
     option.add_result("true");
   } else {
@@ -196,6 +185,17 @@ void set_option(CLI::Option& option, const ConfigSetting& setting, const std::st
 }
 
 }  // namespace
+
+bool reads_config(const CLI::App* command) { return command->get_option_no_throw("--config") != nullptr; }
+
+OptionType type_of(const CLI::Option& option) {
+  using Value = OptionType::Value;
+  if (option.get_expected_max() == 0) return {.value = Value::flag};
+  const std::string name = option.get_type_name();
+  const bool many = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  if (name.starts_with("INT") || name.starts_with("UINT")) return {.value = Value::whole, .many = many};
+  return {.value = name.starts_with("FLOAT") ? Value::real : Value::text, .many = many};
+}
 
 bool only_judges(const std::string& option) {
   return std::find(kOnlyJudges.begin(), kOnlyJudges.end(), option) != kOnlyJudges.end();
@@ -257,7 +257,7 @@ ConfigPlaces apply_config(const std::vector<ConfigLayer>& layers, const std::str
                                   ? nullptr
                                   : command.get_option_no_throw("--" + setting.key);
         // A format that another command writes is no error at the top of the file, it is not for this one.
-        if (option && option->count() == 0 && Checker::misfit(*option, setting.value).empty())
+        if (option && option->count() == 0 && misfit(*option, setting.value).empty())
           chosen[setting.key] = {&setting, &layer.file};
       }
   ConfigPlaces places;
@@ -287,8 +287,7 @@ std::vector<std::string> own_options(const CLI::App& command) {
 
 std::vector<std::string> long_options(const CLI::App& program) {
   std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!reads_config(*command) || command->get_name() == "config") continue;
+  for (const CLI::App* command : program.get_subcommands(reads_config)) {
     const std::vector<std::string> own = own_options(*command);
     names.insert(names.end(), own.begin(), own.end());
   }

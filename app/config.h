@@ -45,6 +45,16 @@ std::vector<PerModelSettings> per_model_settings(const std::vector<ConfigLayer>&
 /// JSON Schema (2020-12) of the file, made from the options themselves.
 std::string config_schema(const CLI::App& program);
 
+/// True for commands whose options a file may set: `program.get_subcommands(reads_config)`.
+bool reads_config(const CLI::App* command);
+
+/// What an option takes, as TOML and JSON have it.
+struct OptionType {
+  enum class Value { flag, whole, real, text } value = Value::text;
+  bool many = false;  ///< a list of such values, too
+};
+OptionType type_of(const CLI::Option& option);
+
 /// The long options of this command alone that a file may set, without dashes, sorted.
 std::vector<std::string> own_options(const CLI::App& command);
 /// Those of the program: every command and what is below it.

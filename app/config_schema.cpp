@@ -14,18 +14,14 @@ const Json kTexts = {{"anyOf", {kText, {{"type", "array"}, {"items", kText}}}}};
 
 /// The TOML value of one option: a flag, a number, a text, or a list where the option may be repeated.
 Json option_schema(const CLI::Option& option, const std::string& name) {
-  Json schema = Json::object();
-  if (option.get_expected_max() == 0) {
-    schema["type"] = "boolean";
-  } else {
-    const std::string type = option.get_type_name();
-    const Json one = {{"type", type.starts_with("INT") || type.starts_with("UINT") ? "integer"
-                               : type.starts_with("FLOAT")                         ? "number"
-                                                                                   : "string"}};
-    schema = option.get_multi_option_policy() != CLI::MultiOptionPolicy::TakeAll
-                 ? one
-                 : Json{{"anyOf", Json::array({one, Json{{"type", "array"}, {"items", one}}})}};
-  }
+  using Value = OptionType::Value;
+  const OptionType type = type_of(option);
+  const Json one = {{"type", type.value == Value::flag    ? "boolean"
+                             : type.value == Value::whole ? "integer"
+                             : type.value == Value::real  ? "number"
+                                                          : "string"}};
+  Json schema =
+      type.many ? Json{{"anyOf", Json::array({one, Json{{"type", "array"}, {"items", one}}})}} : one;
   schema["description"] = option.get_description() +
                           (only_judges(name) ? "" : " (not in a file that is found in a folder: it acts)");
   return schema;
@@ -62,8 +58,7 @@ Json per_model_schema() {
 
 std::string config_schema(const CLI::App& program) {
   Json properties = Json::object(), tables = Json::object();
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!command->get_option_no_throw("--config") || command->get_name() == "config") continue;
+  for (const CLI::App* command : program.get_subcommands(reads_config)) {
     const Json own = options_of(*command);
     properties.update(own);
     tables[command->get_name()] = {{"type", "object"},

@@ -15,22 +15,14 @@ namespace md::app {
 namespace {
 
 using Json = nlohmann::json;
-using Kind = OptionOrigin::Kind;
+using Value = OptionType::Value;
 using From = OptionOrigin::From;
 
-Kind kind_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  if (option.get_expected_max() == 0) return Kind::flag;
-  if (option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll) return Kind::list;
-  if (type.starts_with("INT") || type.starts_with("UINT")) return Kind::whole;
-  return type.starts_with("FLOAT") ? Kind::real : Kind::text;
-}
-
 /// What CLI11 says of a default: "" for an empty text, "[]" for an empty list.
-std::vector<std::string> standard_value(const CLI::Option& option, Kind kind) {
+std::vector<std::string> standard_value(const CLI::Option& option, const OptionType& type) {
   const std::string text = option.get_default_str();
-  if (kind == Kind::flag) return {"false"};
-  return kind == Kind::list || text.empty() ? std::vector<std::string>() : std::vector<std::string>{text};
+  if (type.value == Value::flag) return {"false"};
+  return type.many || text.empty() ? std::vector<std::string>() : std::vector<std::string>{text};
 }
 
 template <class Number>
@@ -41,12 +33,12 @@ Json number(const std::string& text) {
 }
 
 Json value_of(const OptionOrigin& option) {
-  if (option.kind == Kind::list) return option.values;
+  if (option.type.many) return option.values;
   if (option.values.empty()) return nullptr;
   const std::string& text = option.values.front();
-  if (option.kind == Kind::flag) return text == "true";
-  if (option.kind == Kind::whole) return number<std::int64_t>(text);
-  return option.kind == Kind::real ? number<double>(text) : Json(text);
+  if (option.type.value == Value::flag) return text == "true";
+  if (option.type.value == Value::whole) return number<std::int64_t>(text);
+  return option.type.value == Value::real ? number<double>(text) : Json(text);
 }
 
 std::string dumped(const Json& json, int indent) {
@@ -54,7 +46,7 @@ std::string dumped(const Json& json, int indent) {
 }
 
 std::string value_text(const OptionOrigin& option) {
-  return option.values.empty() && option.kind != Kind::list ? "(not given)" : dumped(value_of(option), -1);
+  return option.values.empty() && !option.type.many ? "(not given)" : dumped(value_of(option), -1);
 }
 
 std::string from_text(const OptionOrigin& option) {
@@ -89,11 +81,11 @@ std::vector<OptionOrigin> origins_of(CLI::App& command, const ConfigPlaces& plac
   std::vector<OptionOrigin> rows;
   for (const std::string& name : own_options(command)) {
     CLI::Option& option = *command.get_option("--" + name);
-    OptionOrigin row{command.get_name(), name, {}, kind_of(option), From::standard, ""};
+    OptionOrigin row{command.get_name(), name, {}, type_of(option), From::standard, ""};
     const auto place = places.find(name);
     if (place != places.end()) row.from = From::file, row.place = place->second;
     if (place == places.end() && option.count() > 0) row.from = From::command_line;
-    row.values = option.count() > 0 ? option.results() : standard_value(option, row.kind);
+    row.values = option.count() > 0 ? option.results() : standard_value(option, row.type);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -11,7 +11,7 @@ namespace md::app {
 struct OptionOrigin {
   std::string command, option;
   std::vector<std::string> values;  ///< as the command line writes them; none: not given
-  enum class Kind { flag, whole, real, text, list } kind = Kind::text;
+  OptionType type;
   enum class From { standard, file, command_line } from = From::standard;
   std::string place;  ///< "modeldoctor.toml:3"
 };
