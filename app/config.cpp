@@ -36,6 +36,31 @@ bool may_be_set(const std::string& name) {
   return name != "help" && name != "version" && name != "config" && name != "no-config";
 }
 
+/// The user's own file; "" when there is no home.
+std::string user_config_path() {
+  const char* xdg = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path base;
+  if (xdg && fs::path(xdg).is_absolute())  // a relative one is to be ignored, says the specification
+    base = xdg;
+  else if (home && fs::path(home).is_absolute())
+    base = fs::path(home) / ".config";
+  return base.empty() ? "" : (base / "modeldoctor" / kFileName).string();
+}
+
+/// The nearest modeldoctor.toml in this folder or above it; "" when there is none.
+std::string find_config() {
+  std::error_code error;
+  const fs::path start = fs::current_path(error);
+  if (error) return "";
+  for (fs::path folder = start;; folder = folder.parent_path()) {
+    std::error_code none;  // a folder that may not be looked into has no file for us
+    if (fs::is_regular_file(folder / kFileName, none))
+      return folder == start ? kFileName : (folder / kFileName).string();
+    if (folder == folder.root_path()) return "";
+  }
+}
+
 Result<std::string> read_file(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return usage_error(path + ": is a directory; expected a file in TOML");
@@ -199,29 +224,6 @@ OptionType type_of(const CLI::Option& option) {
 
 bool only_judges(const std::string& option) {
   return std::find(kOnlyJudges.begin(), kOnlyJudges.end(), option) != kOnlyJudges.end();
-}
-
-std::string user_config_path() {
-  const char* xdg = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  fs::path base;
-  if (xdg && fs::path(xdg).is_absolute())  // a relative one is to be ignored, says the specification
-    base = xdg;
-  else if (home && fs::path(home).is_absolute())
-    base = fs::path(home) / ".config";
-  return base.empty() ? "" : (base / "modeldoctor" / kFileName).string();
-}
-
-std::string find_config() {
-  std::error_code error;
-  const fs::path start = fs::current_path(error);
-  if (error) return "";
-  for (fs::path folder = start;; folder = folder.parent_path()) {
-    std::error_code none;  // a folder that may not be looked into has no file for us
-    if (fs::is_regular_file(folder / kFileName, none))
-      return folder == start ? kFileName : (folder / kFileName).string();
-    if (folder == folder.root_path()) return "";
-  }
 }
 
 Result<std::vector<ConfigLayer>> load_config(const std::string& named, CLI::App& program) {

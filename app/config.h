@@ -20,11 +20,6 @@ struct ConfigLayer {
   ConfigFile file;
 };
 
-/// The user's own file; "" when there is no home.
-std::string user_config_path();
-/// The nearest modeldoctor.toml in this folder or above it; "" when there is none.
-std::string find_config();
-
 /// The files that hold in this run, lowest precedence first, each checked against the options of the whole
 /// program: unknown tables, keys and wrong values are errors with file and line, and so is a key of a
 /// folder's file that is not on the list of what only judges. `named`: --config, instead of the nearest.
