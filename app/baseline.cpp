@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/inputs.h"
@@ -104,40 +105,38 @@ Status BaselineFiles::prune(bool all_ran) {
   return write_text(accepted_path_, accepted_->render());
 }
 
-Status BaselineFiles::write(std::span<Diagnosis*> runs, std::string_view fail_on) {
-  std::vector<Diagnosis> copies;
-  for (const Diagnosis* run : runs) copies.push_back(*run);
-  const BaselineChange change = written_->accept(copies, left_out_);
+Status BaselineFiles::write(std::span<const JudgedRun> runs, std::span<const Diagnosis> found) {
+  const BaselineChange change = written_->accept(found, left_out_);
   if (auto status = write_text(written_path_, written_->render()); !status) return status;
   print_note(fmt::format("wrote {}: {} entries added, {} kept, {} removed", written_path_, change.added,
                          change.kept, change.removed));
-  for (Diagnosis* run : runs) {
-    written_->apply(*run, today_, left_out_);
-    settle(*run, fail_on);
+  for (const JudgedRun& run : runs) {
+    written_->apply(*run.diagnosis, today_, left_out_);
+    settle(*run.diagnosis, run.fail_on);
   }
   return {};
 }
 
-Status BaselineFiles::finish(std::span<Diagnosis*> runs, std::string_view fail_on) {
-  bool all_ran = true;
-  std::vector<Diagnosis> copies;
-  for (const Diagnosis* run : runs) {
-    all_ran = all_ran && run->error_code.empty();
-    if (accepted_) copies.push_back(*run);
-  }
+Status BaselineFiles::finish(std::span<const JudgedRun> runs) {
+  if (!accepted_ && !written_) return {};
+  std::vector<Diagnosis> found;
+  for (const JudgedRun& run : runs) found.push_back(*run.diagnosis);
+  const bool all_ran =
+      std::all_of(found.begin(), found.end(), [](const Diagnosis& run) { return run.error_code.empty(); });
   if (accepted_ && all_ran && !runs.empty()) {
-    const std::set<std::size_t> orphans = accepted_->orphans(copies);
+    Diagnosis& last = *runs.back().diagnosis;
+    const std::set<std::size_t> orphans = accepted_->orphans(found);
     for (const std::size_t entry : orphans) {
       use_.stale.insert(entry);
-      runs.back()->notes.push_back(fmt::format("{}: {} is stale: there is no such file any more",
-                                               accepted_path_, accepted_->describe(entry)));
+      last.notes.push_back(fmt::format("{}: {} is stale: there is no such file any more", accepted_path_,
+                                       accepted_->describe(entry)));
     }
-    if (!orphans.empty() && strict_ && !prune_ && runs.back()->exit_code == 0)
-      runs.back()->exit_code = 1, runs.back()->status = "findings";
+    if (!orphans.empty() && strict_ && !prune_ && last.exit_code == 0)
+      last.exit_code = 1, last.status = "findings";
   }
   if (prune_)
     if (auto status = prune(all_ran); !status) return status;
-  return written_ ? write(runs, fail_on) : Status();
+  return written_ ? write(runs, found) : Status();
 }
 
 }  // namespace md::app

@@ -12,6 +12,12 @@
 
 namespace md::app {
 
+/// A run, and the severity from which on it fails: models may have their own.
+struct JudgedRun {
+  Diagnosis* diagnosis = nullptr;
+  std::string fail_on;
+};
+
 class BaselineFiles {
  public:
   /// Reads what the options name. Errors: a file that is no baseline, options that go with another.
@@ -19,13 +25,13 @@ class BaselineFiles {
 
   /// Applies --baseline to one run; several threads may call it.
   void apply(Diagnosis& run, std::string_view fail_on);
-  /// When all models are done: strictness, pruning, writing. `runs` may change; what to tell people is
+  /// When all models are done: strictness, pruning, writing. The diagnoses may change; what to tell people is
   /// printed. Errors: a baseline that cannot be written.
-  Status finish(std::span<Diagnosis*> runs, std::string_view fail_on);
+  Status finish(std::span<const JudgedRun> runs);
 
  private:
   Status prune(bool all_ran);
-  Status write(std::span<Diagnosis*> runs, std::string_view fail_on);
+  Status write(std::span<const JudgedRun> runs, std::span<const Diagnosis> found);
 
   std::optional<Baseline> accepted_, written_;
   std::string accepted_path_, written_path_, today_;

@@ -325,10 +325,13 @@ Result<std::vector<ModelRun>> run_subjects(const Session& session, const std::ve
     session.baseline.apply(outcome->diagnosis, session.options.fail_on);
     runs.push_back({std::move(outcome->diagnosis), ""});
   }
-  std::vector<Diagnosis*> diagnoses;
-  for (ModelRun& run : runs) diagnoses.push_back(&run.diagnosis);
-  if (auto status = session.baseline.finish(diagnoses, session.options.fail_on); !status)
-    return tl::make_unexpected(status.error());
+  std::vector<JudgedRun> judged;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string& path = subjects[i].path;
+    const Options& all = session.options;
+    judged.push_back({&runs[i].diagnosis, path.empty() ? all.fail_on : options_for(all, path).fail_on});
+  }
+  if (auto status = session.baseline.finish(judged); !status) return tl::make_unexpected(status.error());
   return runs;
 }
 

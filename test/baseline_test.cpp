@@ -280,6 +280,17 @@ TEST_CASE("writing a baseline again keeps what people wrote and other models' en
   CHECK(file(s.baseline) == before);
 }
 
+TEST_CASE("writing a baseline judges each model as its configuration says", "[baseline]") {
+  const Siblings s;
+  s.accept_a();
+  s.edit([](Json& entry) { entry["until"] = "2001-01-01"; });  // it counts again, also when written again
+  const std::string config = s.folder.write(
+      "judge.toml", "fail-on = \"silent\"\n[[per-model]]\npattern = \"a.tflite\"\nfail-on = \"never\"\n");
+  CHECK(s.check({s.a, "--config", config}).exit_code == 0);
+  CHECK(s.check({s.a, "--config", config, "--write-baseline", s.baseline}).exit_code == 0);
+  CHECK(s.check({s.a, "--no-config", "--write-baseline", s.baseline}).exit_code == 1);
+}
+
 TEST_CASE("nothing but a baseline is replaced by one", "[baseline]") {
   const Siblings s;
   const std::string notes = s.folder.write("notes.txt", "dear diary\n");
