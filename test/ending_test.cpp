@@ -330,6 +330,14 @@ TEST_CASE("a log asks for a model only where a fix of its file exists", "[cli][e
   CHECK(holds(reporters::next_step(d), "torch.export.save"));
 }
 
+TEST_CASE("what a dry run applied on demand is asked for again", "[report][ending]") {
+  Diagnosis d = accepted();
+  d.dry_run = true;
+  CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --target litert-gpu@2.3.0");
+  d.findings.front().fixes.front().applicability = "unsafe";
+  CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --target litert-gpu@2.3.0 --unsafe-fixes");
+}
+
 TEST_CASE("the next step never points at a note", "[report][ending]") {
   Diagnosis d = accepted();
   Finding note;

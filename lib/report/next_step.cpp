@@ -58,7 +58,8 @@ const Finding* severest_open(const Diagnosis& run) {
 }
 
 struct Offers {
-  bool safe = false, unsafe = false, applied = false;
+  bool safe = false, unsafe = false;  ///< open, and offered
+  bool applied = false, applied_though_unsafe = false;
 };
 
 /// Fixes that the same run with other options would apply.
@@ -66,7 +67,10 @@ Offers offers_of(const Diagnosis& run) {
   Offers offers;
   for (const Finding& finding : run.findings) {
     const ReportedFix* fix = leading_fix(finding);
-    offers.applied = offers.applied || (fix && fix->applied);
+    if (fix && fix->applied) {
+      offers.applied = true;
+      offers.applied_though_unsafe = offers.applied_though_unsafe || fix->applicability == "unsafe";
+    }
     if (!finding.open() || !fix || fix->needs_asking) continue;
     offers.safe = offers.safe || fix->applicability == "safe";
     offers.unsafe = offers.unsafe || fix->applicability == "unsafe";
@@ -119,7 +123,8 @@ std::string next_step(const Diagnosis& run) {
     if (offers.unsafe) return fix_command(run, run.model->path) + " --unsafe-fixes";
   }
   if (readable_again && run.command == "fix") {
-    if (run.dry_run && offers.applied) return fix_command(run, run.model->path);
+    if (run.dry_run && offers.applied)
+      return fix_command(run, run.model->path) + (offers.applied_though_unsafe ? " --unsafe-fixes" : "");
     if (offers.unsafe) return fix_command(run, run.model->path) + " --unsafe-fixes";
   }
   return worst ? "modeldoctor explain " + shell_word(worst->rule) : "";
