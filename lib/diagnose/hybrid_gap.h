@@ -11,9 +11,9 @@ namespace md {
 /// a GPU computes in floats with the weights' real values.
 int count_hybrid_operators(const Model& model);
 
-/// One sentence with the estimated distance between both ways, on what is known of the inputs; "" when there
-/// is none worth saying (below the 1e-3 that a device may be off anyway), when it would take too long, or
-/// when the model cannot be evaluated.
+/// One sentence with the estimated distance between both ways, on what is known of the inputs, or that it is
+/// not estimated because that would take too long; "" when there is no such operator, when the distance is
+/// below the 1e-3 that a device may be off anyway, or when the model cannot be evaluated.
 std::string hybrid_gap_note(const Model& model, const HeadroomOptions& values);
 
 }  // namespace md

@@ -18,7 +18,7 @@ std::vector<Group> group_findings(const Diagnosis& run);
 
 /// By consequence: "will not compile", "wrong result", "slow", "note".
 std::string consequence(std::string_view severity);
-/// "s0/n3"; for a node that an earlier fix made: "s0/new from n3, n5".
+/// "s0/n3"; for a node that an earlier fix made: "s0/new from n3,n5".
 std::string place(const ReportedLocation& at);
 /// "model.tflite:s0/n3 SELECT_V2 \"mask/where\"", or the log's place for a finding without a model.
 std::string where(const Diagnosis& run, const Finding& finding);
@@ -34,23 +34,24 @@ bool remains_in_file(const Diagnosis& run, const Finding& finding);
 std::string_view fix_verb(const Diagnosis& run, const ReportedFix& fix);
 /// The fix that was applied, else the best one that is offered; null when there is none.
 const ReportedFix* leading_fix(const Finding& finding);
-/// "exact, checked on every position", "equal on 24 samples, largest difference 3e-7".
+/// "exact, every element was followed", "rounding, equal on 24 samples (largest difference 3e-07, 1e-07
+/// relative)".
 std::string proof_words(const ReportedFix& fix);
 /// "+2 ops, -12 kB, +1.2 M multiply-adds"; "no cost".
 std::string cost_words(const ReportedCost& cost);
 /// "litert-gpu 2.3.0 (assumed)".
 std::string target_words(const ReportedTarget& target);
-/// "3 found: 2 will not compile, 1 wrong result; 3 fixed, nothing left".
+/// "3 found (2 will not compile, 1 wrong result), 3 fixed, nothing left".
 std::string summary_words(const Diagnosis& run);
 /// "2 accepted by baseline.json (1 wrong result, 1 note)"; "" when nothing is.
 std::string accepted_words(const Diagnosis& run);
 /// What the end of the run allows to be said about the target ("litert-gpu should now take the whole graph"
 /// and its weaker forms); "" when nothing was rewritten or nothing is known.
 std::string ending_words(const Diagnosis& run);
-/// "equal on 8 samples: 3 ordinary ones at most 2.4e-07 apart ..."; "not compared as a whole: WHY"; "" when
-/// nothing was rewritten.
+/// "equal on 8 samples: largest difference 2.4e-07 (...) on 3 ordinary, ..."; "not compared as a whole: WHY";
+/// "" when nothing was rewritten.
 std::string whole_words(const Diagnosis& run);
-/// Paragraphs of prose on one line each, code blocks kept; for indented output.
+/// The lines of a text, without their ends and without empty ones at its end; for indented output.
 std::vector<std::string> lines_of(std::string_view text);
 /// "will not compile" and so on, counted: "2 will not compile, 1 wrong result"; "none" when all are zero.
 std::string counts_words(const std::map<std::string, int>& counts);
