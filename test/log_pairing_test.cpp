@@ -156,6 +156,12 @@ TEST_CASE("what lies beside a model and is no log of it alone is left", "[log pa
   CHECK(Json::parse(check().out)["log"].empty());
   folder.copy("cli/hardtanh.log", "m.log");
   CHECK_FALSE(Json::parse(check().out)["log"].empty());
+  const std::string failures = test::read_text(test::fixture("cli/hardtanh.log"));
+  for (const std::string first :
+       {"The following operators are not supported: ABS, EXP", "3 operators, of m: 2"}) {
+    folder.write("m.log", first + "\n" + failures);
+    CHECK_FALSE(Json::parse(check().out)["log"].empty());
+  }
   folder.write("m.pte", "another model of this stem");
   CHECK(Json::parse(check().out)["log"].empty());
   CHECK(contains(notes(Json::parse(check().out)), "may be the log of"));

@@ -61,11 +61,19 @@ std::optional<std::string> of_the_same_stem(const fs::path& model) {
   return std::nullopt;
 }
 
-/// `modeldoctor check model.tflite > model.log` leaves such a file.
+/// `modeldoctor check model.tflite > model.log` leaves such a file: "model.tflite: tflite, 5 operators".
+/// Nobody is told, so nothing else may look like it, least of all "these operators are not supported: A, B".
 bool is_our_report(std::string_view text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  return line.find(" operators") != std::string_view::npos && line.find(": ") != std::string_view::npos &&
-         std::any_of(line.begin(), line.end(), [](char c) { return c == ','; });
+  std::string_view line = text.substr(0, text.find('\n'));
+  const std::size_t end = line.rfind(" operators");
+  if (end == std::string_view::npos) return false;
+  line = line.substr(0, end);
+  const std::size_t comma = line.rfind(", ");
+  const std::size_t colon = line.substr(0, comma).rfind(": ");
+  if (comma == std::string_view::npos || colon == std::string_view::npos) return false;
+  const std::string_view count = line.substr(comma + 2), format = line.substr(colon + 2, comma - colon - 2);
+  return !count.empty() && count.find_first_not_of("0123456789") == std::string_view::npos &&
+         format.find(' ') == std::string_view::npos;
 }
 
 /// "litert-gpu 2.3.0" where the log tells another version than the user asked for; "" otherwise.
