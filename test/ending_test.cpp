@@ -338,6 +338,17 @@ TEST_CASE("what a dry run applied on demand is asked for again", "[report][endin
   CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --target litert-gpu@2.3.0 --unsafe-fixes");
 }
 
+TEST_CASE("the next command gives logs without trouble again: they tell the target", "[report][ending]") {
+  Diagnosis d = accepted();
+  d.dry_run = true;
+  d.targets.front().source = "log";
+  d.log_paths = {"quiet.txt", "err.txt"};
+  d.log.push_back({"err.txt", "RELU_0_TO_1: no", "litert-gpu", 1, {"LRT015"}, false});
+  CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --log quiet.txt --log err.txt");
+  d.log_paths = {"-"}, d.log.clear();
+  CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --target litert-gpu@2.3.0");
+}
+
 TEST_CASE("the next step never points at a note", "[report][ending]") {
   Diagnosis d = accepted();
   Finding note;

@@ -22,11 +22,15 @@ std::string python_text(const std::string& text) {
   return out + "\"";
 }
 
-/// The logs of the run, each once.
+/// The logs of the run, each once: also those without trouble, for they tell the target. A diagnosis that was
+/// read back knows those of its records alone.
 std::vector<std::string> logs_of(const Diagnosis& run) {
   std::vector<std::string> paths;
-  for (const ReportedRecord& record : run.log)
-    if (std::find(paths.begin(), paths.end(), record.path) == paths.end()) paths.push_back(record.path);
+  const auto add = [&](const std::string& path) {
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  };
+  for (const std::string& path : run.log_paths) add(path);
+  for (const ReportedRecord& record : run.log) add(record.path);
   return paths;
 }
 
