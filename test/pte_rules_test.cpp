@@ -79,6 +79,25 @@ TEST_CASE("lowered programs that are fine have no finding", "[pte]") {
   REQUIRE(programs >= 15);
 }
 
+TEST_CASE("faults of captured programs are found without their logs", "[pte]") {
+  const std::vector<std::pair<std::string, std::string>> captured = {
+      {"ETX002-openvino-blob-freed", "executorch-openvino@1.5.1"},
+      {"ETX008-mlx-shared-constant", "executorch-mlx@1.5.1"},
+      {"ETX011-vulkan-constant-rank-over-4", "executorch-vulkan@1.5.1"},
+      {"ETX014-xnnpack-bfloat16-quantized-2", "executorch-xnnpack@1.5.1"},
+      {"ETX022-mlx-slice-scatter-constant", "executorch-mlx@1.5.1"}};
+  for (const auto& [name, target] : captured) {
+    INFO(name);
+    const Diagnosis diagnosis = check(read_text(fixture(name + "/before.pte")), target);
+    const auto finding = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                      [&, id = name.substr(0, 6)](const Finding& f) { return f.rule == id; });
+    REQUIRE(finding != diagnosis.findings.end());
+    CHECK(finding->severity == "fatal");
+    CHECK(!finding->reason.empty());
+    CHECK(finding->message.find('{') == std::string::npos);
+  }
+}
+
 TEST_CASE("a .pte is written back byte for byte", "[pte]") {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(fixture(""))) {
     if (entry.path().extension() != ".pte") continue;

@@ -51,7 +51,7 @@ class ReplacementBuilder {
  private:
   Scope scope() const {
     const ValueId root = root_values_.empty() ? none_id : *root_values_.begin();
-    return Scope{graph_, &builder_, root, &context_};
+    return Scope{graph_, &builder_, root, &context_, root_node_};
   }
 
   Reason apply(const Item& item) {

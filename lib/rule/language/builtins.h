@@ -20,6 +20,7 @@ struct Scope {
   const PatchBuilder* patch = nullptr;     ///< null while matching
   ValueId root = none_id;                  ///< the value that is replaced
   const DetectContext* context = nullptr;  ///< target and model; null where only the graph is known
+  NodeId node = none_id;                   ///< the operator that the root of the pattern matched
   const Value& value(ValueId id) const { return patch ? patch->value(id) : graph.value(id); }
 };
 

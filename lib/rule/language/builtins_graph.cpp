@@ -55,20 +55,6 @@ Evaluated reads_shaped(const Scope& scope, Args args) {
   return listed(names, " and ");
 }
 
-/// An attribute of the operator that makes a value; none when it has no such.
-Evaluated attribute(const Scope& scope, Args args) {
-  const Node* node = maker_of(scope, id_at(args, 0));
-  if (!node || args[1].kind != Datum::Kind::text) return Datum();
-  const AttrValue* value = node->attrs.find(args[1].text);
-  if (!value) return Datum();
-  if (const auto* flag = std::get_if<bool>(value)) return Datum::of(*flag);
-  if (const auto* number = std::get_if<std::int64_t>(value)) return Datum::of(static_cast<double>(*number));
-  if (const auto* number = std::get_if<double>(value)) return Datum::of(*number);
-  if (const auto* text = std::get_if<std::string>(value)) return Datum::of(*text);
-  if (const auto* word = std::get_if<EnumValue>(value)) return Datum::of(word->name);
-  return Datum();
-}
-
 /// The operator that alone reads a value which is no output; none otherwise.
 Evaluated only_reader_of(const Scope& scope, Args args) {
   const ValueId id = id_at(args, 0);
@@ -150,13 +136,13 @@ Evaluated is_branch(const Scope& scope, Args) {
       }));
 }
 
-/// Some operand or result of the operator that makes the value has this type.
+/// Some operand or result of the root has this type.
 Evaluated touches_type(const Scope& scope, Args args) {
-  const Node* node = maker_of(scope, id_at(args, 0));
-  if (!node) return Datum::of(false);
-  const auto is_of = [&](ValueId v) { return v >= 0 && name(scope.graph.value(v).dtype) == args[1].text; };
-  return Datum::of(std::any_of(node->inputs.begin(), node->inputs.end(), is_of) ||
-                   std::any_of(node->outputs.begin(), node->outputs.end(), is_of));
+  if (scope.node == none_id) return Datum::of(false);
+  const Node& node = scope.graph.node(scope.node);
+  const auto is_of = [&](ValueId v) { return v >= 0 && name(scope.graph.value(v).dtype) == args[0].text; };
+  return Datum::of(std::any_of(node.inputs.begin(), node.inputs.end(), is_of) ||
+                   std::any_of(node.outputs.begin(), node.outputs.end(), is_of));
 }
 
 /// NEG of what cannot be negative.
@@ -242,7 +228,6 @@ Evaluated needed_version(const Scope& scope, Args args) {
 }
 
 constexpr Builtin table[] = {
-    {"attribute", 2, 2, "a value and an attribute of the operator that makes it", attribute},
     {"commonest", 0, 0, "nothing: the graph's most frequent operator, .op and .count", commonest},
     {"constant_scatter", 1, 1, "a value: made by a scatter to places known beforehand", is_constant_scatter},
     {"custom", 1, 1, "a value: the custom name of the operator that makes it", custom},
@@ -266,7 +251,7 @@ constexpr Builtin table[] = {
     {"repeats", 1, 1, "a constant whose first axis holds the same numbers again and again", repeats},
     {"symbols", 0, 0, "nothing: the number of symbolic dimensions of the inputs", symbols},
     {"taken", 1, 1, "a value: the target has a table, and takes its operator", taken},
-    {"touches_type", 2, 2, "a value and an element type that its operator reads or writes", touches_type},
+    {"touches_type", 1, 1, "an element type that the root reads or writes", touches_type},
 };
 
 }  // namespace

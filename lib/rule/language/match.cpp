@@ -134,9 +134,9 @@ class Matcher {
   }
 
   bool results(const Statement& s, const Node& node, Bindings& bindings) const {
-    if (s.results.size() > node.outputs.size()) return false;
     for (std::size_t i = 0; i < s.results.size(); ++i) {
-      if (s.results[i].empty()) continue;
+      if (s.results[i].empty()) continue;  // "_": may also be missing, as calls of a .pte have no results
+      if (i >= node.outputs.size()) return false;
       const auto [known, is_new] = bindings.values.emplace(s.results[i], node.outputs[i]);
       if (!is_new && known->second != node.outputs[i]) return false;
     }
@@ -282,7 +282,7 @@ Rewrite::Site Rewrite::examine(const DetectContext& context, NodeId root, Bindin
   Site site;
   site.root = root;
   site.bindings = std::move(bindings);
-  const Scope scope{context.graph, nullptr, none_id, &context};
+  const Scope scope{context.graph, nullptr, none_id, &context, root};
   if (rows_.by == "op" && root != none_id)
     if (const Rows::Row* row = rows_.find(context.graph.node(root).op)) {
       auto record = std::make_shared<std::map<std::string, Datum, std::less<>>>();
@@ -338,7 +338,7 @@ Rewrite::Site Rewrite::examine(const DetectContext& context, NodeId root, Bindin
 }
 
 bool Rewrite::apply_named(const DetectContext& context, const Replacement& replacement, Site& site) const {
-  const Scope scope{context.graph, nullptr, none_id, &context};
+  const Scope scope{context.graph, nullptr, none_id, &context, site.root};
   std::vector<Datum> arguments;
   for (const Expression& part : replacement.call->parts) {
     auto datum = evaluate(part, scope, site.bindings);
