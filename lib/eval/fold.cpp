@@ -35,11 +35,12 @@ bool depends_on_state(const Node& node) {
 }
 
 bool depends_on_constants_only(const Graph& graph, ValueId value) {
-  return constant_ancestors(graph, value).has_value();
+  return value == none_id || constant_ancestors(graph, value).has_value();
 }
 
 Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value, std::int64_t max_bytes) {
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
+  if (value == none_id) return fail(Error::Kind::unsupported, "the operand is absent");
   const auto nodes = constant_ancestors(graph, value);
   if (!nodes)
     return fail(Error::Kind::unsupported,

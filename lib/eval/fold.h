@@ -14,8 +14,8 @@ Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value,
 /// random.
 bool depends_on_state(const Node& node);
 
-/// True when nothing that `value` depends on is known only at run time. Cheap: looks at the graph, computes
-/// nothing.
+/// True when nothing that `value` depends on is known only at run time; an absent operand (none_id) depends
+/// on nothing. Cheap: looks at the graph, computes nothing.
 bool depends_on_constants_only(const Graph& graph, ValueId value);
 
 /// A tensor as a value of the model: constant bytes in the encoding of its type, shape, quantization.

@@ -174,6 +174,8 @@ bool read_site(const Graph& graph, NodeId root, NormSite& site) {
     site.mean_over_axes = mean.inputs[0] == site.x && reduction_axes(graph, mean) == site.axes;
   }
   const Value& squared = graph.value(reduction.inputs[0]);
+  const bool from_x = site.mean_over_axes || site.source == none_id;  // what is divided has the axes too
+  if (graph.value(from_x ? site.x : site.source).rank() != squared.rank()) return false;
   return is_static(squared) && squared.rank() <= 4 &&
          (squared.dtype == DType::f32 || squared.dtype == DType::f16);
 }
@@ -198,13 +200,6 @@ std::optional<NormSite> norm_at(const Graph& graph, NodeId id) {
   if ((node.op != "RSQRT" && node.op != "SQRT") || node.inputs.empty() || !read_site(graph, id, site))
     return std::nullopt;
   return site;
-}
-
-std::vector<NormSite> find_norms(const Graph& graph) {
-  std::vector<NormSite> sites;
-  for (const NodeId id : graph.order)
-    if (auto site = norm_at(graph, id)) sites.push_back(*std::move(site));
-  return sites;
 }
 
 bool grows_with_inputs(const Graph& graph, ValueId value) {

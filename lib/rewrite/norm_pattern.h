@@ -33,11 +33,8 @@ struct NormSite {
   const char* name() const;  ///< "LayerNorm", "RMSNorm", "L2 normalization"
 };
 
-/// Every site whose squares are taken of an unscaled value (one that was divided by its largest magnitude
-/// before is mended already), in execution order.
-std::vector<NormSite> find_norms(const Graph& graph);
-
-/// The one whose root (RSQRT or SQRT) is this node.
+/// The site whose root (RSQRT or SQRT) is this node, when its squares are taken of an unscaled value: one
+/// that was divided by its largest magnitude before is mended already.
 std::optional<NormSite> norm_at(const Graph& graph, NodeId root);
 
 /// Nothing but moves, sums and products with constants lies between the graph's inputs and the value: it

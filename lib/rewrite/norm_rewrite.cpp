@@ -69,8 +69,10 @@ class Rescaler {
     std::vector<EndUse> uses;
     collect_uses(graph_, factor(), uses);
     // The readers of full size first: they tell which mean * scale goes away with them.
-    std::stable_partition(uses.begin(), uses.end(),
-                          [&](const EndUse& use) { return is_full_size(graph_.node(use.node).outputs[0]); });
+    std::stable_partition(uses.begin(), uses.end(), [&](const EndUse& use) {
+      const auto& results = graph_.node(use.node).outputs;
+      return !results.empty() && is_full_size(results[0]);
+    });
     bool all = !graph_.is_output(factor());
     for (const EndUse& use : uses) all = replace(use) && all;
     if (!all) write_factor();

@@ -57,7 +57,7 @@ std::vector<DetectResult> gather_by_list(const RewriteSite& site) {
   TfliteBuilder ops(patch);
   const std::int64_t given = node.attrs.integer("axis"), axis = given < 0 ? given + data.rank() : given;
   const bool plain = node.attrs.integer("batch_dims") == 0 && is_static(data) &&
-                     is_static(graph.value(node.inputs[1])) && axis < data.rank();
+                     is_static(graph.value(node.inputs[1])) && axis >= 0 && axis < data.rank();
   const ValueId list = plain ? as_list(ops, graph, node.inputs[1]) : none_id;
   if (list == none_id)
     return declined(

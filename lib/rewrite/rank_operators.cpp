@@ -213,7 +213,9 @@ bool RankLowering::along_last_axis(const Node& node) {
   const ValueId in = node.inputs.front(), out = node.outputs.front();
   const bool matmul = node.op == "FULLY_CONNECTED";
   if (matmul && (node.inputs.size() < 2 || graph_.value(node.inputs[1]).rank() != 2)) return false;
+  if (shape(in).empty()) return false;
   const std::int64_t last = matmul ? shape(node.inputs[1]).back() : shape(in).back();
+  if (last < 1) return false;
   const Shape wanted = rows(shape(in), last);
   const ValueId base = as(in, wanted);
   if (base == none_id) return false;
@@ -240,6 +242,7 @@ bool RankLowering::concatenate(const Node& node) {
   const OneAxis merged(whole, at);
   std::vector<ValueId> parts;
   for (const ValueId in : node.inputs) {
+    if (node.op != "PACK" && shape(in).size() != whole.size()) return false;
     const std::int64_t size = node.op == "PACK" ? 1 : shape(in)[at];
     const ValueId part = as(in, merged.with(size));
     if (part == none_id) return false;

@@ -86,6 +86,7 @@ bool make_int32(PatchBuilder& patch, const std::set<ValueId>& cone) {
     patch.change(std::move(change));
     for (const Use& use : graph.uses(v)) {
       const Node& reader = graph.node(use.node);
+      if (reader.outputs.empty()) return false;
       const ValueId out = reader.outputs.front();
       if (reader.op == "CAST" && graph.value(out).dtype == DType::i32) {
         if (graph.is_output(out)) return false;

@@ -137,8 +137,8 @@ std::vector<DetectResult> LRT025(const DetectContext& context) {
     if (!is_float_value(graph, node.outputs[0]) && dtype != DType::i8 && dtype != DType::u8) continue;
     const Value& input = graph.value(node.inputs[0]);
     const Value& weights = graph.value(node.inputs[1]);
-    if (input.rank() != 4 || weights.rank() != 4 || !is_static(input) || !is_static(weights) ||
-        weights.shape[3] <= 0)
+    if (input.rank() != 4 || weights.rank() != 4 || graph.value(node.outputs[0]).rank() != 4 ||
+        !is_static(input) || !is_static(weights) || weights.shape[3] <= 0)
       continue;
     const std::int64_t groups = input.shape[3] / weights.shape[3];
     if (groups < 2 || input.shape[3] % weights.shape[3] != 0 || weights.shape[0] % groups != 0) continue;

@@ -63,7 +63,7 @@ bool is_iota(const Graph& graph, ValueId id, std::size_t axis) {
   return true;
 }
 
-/// A reader that keeps the first rows of the sorted axis and all of the others.
+/// A reader that keeps the first rows of the sorted axis and all of the others. `sorted` has axes.
 std::int64_t rows_kept(const Graph& graph, ValueId sorted, NodeId& slice) {
   const std::int64_t all = graph.value(sorted).shape.back();
   slice = none_id;
@@ -73,6 +73,7 @@ std::int64_t rows_kept(const Graph& graph, ValueId sorted, NodeId& slice) {
   if (node.op != "SLICE" || node.inputs.size() < 3) return all;
   const auto begin = integer_values(graph, node.inputs[1]);
   const Shape &from = graph.value(sorted).shape, &to = graph.value(node.outputs[0]).shape;
+  if (to.size() != from.size()) return all;
   if (!begin || std::any_of(begin->begin(), begin->end(), [](std::int64_t b) { return b != 0; })) return all;
   for (std::size_t i = 0; i + 1 < from.size(); ++i)
     if (from[i] != to[i]) return all;
@@ -177,7 +178,9 @@ std::vector<DetectResult> LRT047(const DetectContext& context) {
     const bool indices = node.inputs.size() == 2 && node.outputs.size() == 2 &&
                          graph.value(node.inputs[1]).dtype == DType::i32 && last &&
                          is_iota(graph, node.inputs[1], static_cast<std::size_t>(x.rank() - 1));
-    if (order == Order::unknown || !last || !is_static(x) || x.dtype != DType::f32 ||
+    const bool fits = std::all_of(node.outputs.begin(), node.outputs.end(),
+                                  [&](ValueId v) { return graph.value(v).shape == x.shape; });
+    if (order == Order::unknown || !last || !fits || !is_static(x) || x.dtype != DType::f32 ||
         (node.inputs.size() != 1 && !indices)) {
       result.state = DetectResult::State::advice;
       result.reason =

@@ -111,7 +111,8 @@ std::vector<DetectResult> LRT048(const DetectContext& context) {
     std::vector<NodeId> readers;
     const bool closed = collect_readers(graph, node.outputs[0], readers) && !readers.empty();
     const bool rows = length && length->size() == 2 && x.rank() >= 2 && is_static(x) && (*length)[0] == 1 &&
-                      x.shape[x.shape.size() - 2] == 1 && (*length)[1] == x.shape.back();
+                      x.shape[x.shape.size() - 2] == 1 && x.shape.back() > 0 &&
+                      (*length)[1] == x.shape.back();
     result.nodes.insert(result.nodes.end(), readers.begin(), readers.end());
     for (const Use& use : graph.uses(node.outputs[0])) result.nodes.push_back(use.node);
     if (!closed || !rows || x.shape.back() > longest_row) {
