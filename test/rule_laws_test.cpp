@@ -37,7 +37,9 @@ std::vector<Model> firing_models(const Rule& rule) {
         example.options.find("unproven") != std::string::npos)
       continue;
     auto model = parse_model(rule.path, example.line, example.text, example.format);
-    if (model) models.push_back(*std::move(model));
+    INFO(rule.path << ":" << example.line);
+    REQUIRE(model);
+    models.push_back(*std::move(model));
   }
   return models;
 }
@@ -121,71 +123,79 @@ std::int64_t differences_past_floats(const Model& before, const Model& after) {
 }  // namespace
 
 TEST_CASE("mending ends, and ends the same way each time", "[rules][laws]") {
-  for (const Rule& rule : book().rules()) DYNAMIC_SECTION(rule.id) {
-      for (const Model& model : firing_models(rule)) {
-        const auto [rounds, mended] = mend(rule, model);
-        CHECK(rounds >= 0);
-        CHECK(rounds <= 8);
-        const auto again = mend(rule, model);
-        CHECK(print(mended) == print(again.second));
-        CHECK(print(mend(rule, mended).second) == print(mended));
-      }
-      SUCCEED();
+  int mendings = 0;
+  for (const Rule& rule : book().rules()) {
+    INFO(rule.id);
+    for (const Model& model : firing_models(rule)) {
+      const auto [rounds, mended] = mend(rule, model);
+      mendings += rounds > 0;
+      CHECK(rounds >= 0);
+      CHECK(rounds <= 8);
+      const auto again = mend(rule, model);
+      CHECK(print(mended) == print(again.second));
+      CHECK(print(mend(rule, mended).second) == print(mended));
     }
+  }
+  CHECK(mendings > 100);  // most of the examples
 }
 
 TEST_CASE("a mutated fix fails its proof", "[rules][laws]") {
-  for (const Rule& rule : book().rules()) DYNAMIC_SECTION(rule.id) {
-      int tried = 0, fixes = 0;
-      for (const Model& model : firing_models(rule))
-        for (const DetectResult& result : detect(rule, model))
-          for (const ProposedFix& fix : result.fixes) {
-            const Patch& p = fix.patch;
-            const bool names_or_types =
-                std::all_of(p.value_changes.begin(), p.value_changes.end(),
-                            [](const ValueChange& c) { return !c.shape && !c.quantization && !c.constant; });
-            const bool arguments = model.format == Format::pt2 &&
-                                   std::any_of(p.node_changes.begin(), p.node_changes.end(),
-                                               [](const NodeChange& c) { return !c.set_attrs.empty(); });
-            if (p.new_nodes.empty() && names_or_types && !arguments &&
-                (p.rewires.empty() || model.format == Format::pt2))
-              continue;  // versions, names or types alone, or casts taken away: no number to change
-            ++fixes;
-            for (const Mutation& mutation : mutations(model.format, model.graphs[0], fix.patch)) {
-              if (cancels(rule, mutation, model)) continue;
-              ++tried;
-              INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n"
-                           << print(model));
-              CHECK(refuted(model, mutation.patch, *fix.exactness));
-            }
+  int rules_tried = 0;
+  for (const Rule& rule : book().rules()) {
+    int tried = 0, fixes = 0;
+    for (const Model& model : firing_models(rule))
+      for (const DetectResult& result : detect(rule, model))
+        for (const ProposedFix& fix : result.fixes) {
+          const Patch& p = fix.patch;
+          const bool names_or_types =
+              std::all_of(p.value_changes.begin(), p.value_changes.end(),
+                          [](const ValueChange& c) { return !c.shape && !c.quantization && !c.constant; });
+          const bool arguments = model.format == Format::pt2 &&
+                                 std::any_of(p.node_changes.begin(), p.node_changes.end(),
+                                             [](const NodeChange& c) { return !c.set_attrs.empty(); });
+          if (p.new_nodes.empty() && names_or_types && !arguments &&
+              (p.rewires.empty() || model.format == Format::pt2))
+            continue;  // versions, names or types alone, or casts taken away: no number to change
+          ++fixes;
+          for (const Mutation& mutation : mutations(model.format, model.graphs[0], fix.patch)) {
+            if (cancels(rule, mutation, model)) continue;
+            ++tried;
+            INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n"
+                         << print(model));
+            CHECK(refuted(model, mutation.patch, *fix.exactness));
           }
-      INFO(rule.id);
-      if (fixes > 0) CHECK(tried > 0);
-      SUCCEED();
-    }
+        }
+    INFO(rule.id);
+    if (fixes > 0) CHECK(tried > 0);
+    rules_tried += tried > 0;
+  }
+  CHECK(rules_tried > 40);
 }
 
 TEST_CASE("a fix that says exact is so on NaN and infinities, or its proof says where not", "[rules][laws]") {
-  for (const Rule& rule : book().rules()) DYNAMIC_SECTION(rule.id) {
-      for (const Model& model : firing_models(rule))
-        for (const DetectResult& result : detect(rule, model))
-          for (const ProposedFix& fix : result.fixes) {
-            if (fix.exactness != Exactness::exact || model.graphs[0].inputs.empty()) continue;
-            if (!rule.assumes.empty()) continue;  // samples need not keep what it assumes
-            const Patch patches[] = {fix.patch};
-            const auto changed = apply_patches(model, patches);
-            if (!changed) continue;
-            const Proof proof = prove(model, *changed, 0, {});
-            if (!proof.equal || !proof.nonfinite.empty()) continue;
-            INFO(rule.id << ": \"" << fix.patch.title << "\" on\n" << print(model));
-            CHECK(differences_past_floats(model, *changed) == 0);
-          }
-      SUCCEED();
-    }
+  int compared = 0;
+  for (const Rule& rule : book().rules()) {
+    for (const Model& model : firing_models(rule))
+      for (const DetectResult& result : detect(rule, model))
+        for (const ProposedFix& fix : result.fixes) {
+          if (fix.exactness != Exactness::exact || model.graphs[0].inputs.empty()) continue;
+          if (!rule.assumes.empty()) continue;  // samples need not keep what it assumes
+          const Patch patches[] = {fix.patch};
+          const auto changed = apply_patches(model, patches);
+          if (!changed) continue;
+          const Proof proof = prove(model, *changed, 0, {});
+          if (!proof.equal || !proof.nonfinite.empty()) continue;
+          INFO(rule.id << ": \"" << fix.patch.title << "\" on\n" << print(model));
+          CHECK(differences_past_floats(model, *changed) == 0);
+          ++compared;
+        }
+  }
+  CHECK(compared > 20);
 }
 
 TEST_CASE("a clamp to 0 and 1 keeps NaN as the operator does", "[rules][laws]") {
   const Rule& rule = *book().find("LRT015");
+  int fixes = 0;
   for (const Model& model : firing_models(rule))
     for (const DetectResult& result : detect(rule, model))
       for (const ProposedFix& fix : result.fixes) {
@@ -194,5 +204,7 @@ TEST_CASE("a clamp to 0 and 1 keeps NaN as the operator does", "[rules][laws]") 
         REQUIRE(changed.has_value());
         CHECK(prove(model, *changed, 0, {}).nonfinite == "");
         CHECK(differences_past_floats(model, *changed) == 0);
+        ++fixes;
       }
+  CHECK(fixes > 0);
 }
