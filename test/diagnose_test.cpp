@@ -356,4 +356,13 @@ TEST_CASE("symptom rules, selection and thresholds", "[diagnose]") {
   CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.fail_on = std::nullopt; }).exit_code == 0);
 }
 
+TEST_CASE("a stated symptom makes no fault of operators that only look alike", "[diagnose]") {
+  const TextDocument document(
+      "input %x : f32[1, 4, 8]\nconst %c : f32[1, 1, 8] = iota\n%y = ADD(%x, %c) : f32[1, 4, 8]\noutput %y\n",
+      Format::tflite);
+  const auto stated = run(&document, {}, {}, [](DiagnoseOptions& o) { o.symptoms = {"wrong"}; });
+  CHECK(std::none_of(stated.findings.begin(), stated.findings.end(),
+                     [](const Finding& f) { return f.rule == "LRT062" || f.rule == "LRT068"; }));
+}
+
 }  // namespace md

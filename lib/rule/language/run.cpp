@@ -174,8 +174,10 @@ std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& given)
   std::vector<DetectResult> results;
   std::map<NodeId, std::size_t> by_root;
   for (Rewrite::Site& site : rewrite_sites(rule, context)) {
+    // A condition that does not hold is worth saying where a log names the place; a stated symptom names
+    // none, and would make a fault of every operator that the pattern begins at.
     const bool unmet = site.outcome == Rewrite::Site::Outcome::unmet;
-    if (unmet && (rule.log.empty() || site.root == none_id)) continue;
+    if (unmet && (rule.log.empty() || !rule.symptom.empty() || site.root == none_id)) continue;
     if (site.root != none_id) by_root.emplace(site.root, results.size());
     for (DetectResult& result : results_of(rule, std::move(site), context))
       results.push_back(std::move(result));
