@@ -424,6 +424,10 @@ TEST_CASE("what is wrong with a fix, a form or a sentence is said when the page 
   };
   CHECK(wrong("match { %y = ABS(%x) }\nfix reshaped_operad(0, [1])") ==
         "r.md:2: unknown rewrite reshaped_operad (did you mean \"reshaped_operand\"?)");
+  CHECK(wrong("match { }\nfix rank_4()") ==
+        "r.md:2: rank_4 is for an operator: the pattern ends at another operator, or at none");
+  CHECK(wrong("match { %y = ABS(%x) }\nfix gather_by_list()") ==
+        "r.md:2: gather_by_list is for GATHER: the pattern ends at another operator, or at none");
   CHECK(wrong("match { %y = ABS(%x) }\nfix reshaped_operand(0)") ==
         "r.md:2: reshaped_operand takes an operand's position and a shape");
   CHECK(wrong("match { %y = ABS(%x) }\nfix reshaped_operand(0, shape(%z))")

@@ -113,6 +113,7 @@ std::vector<DetectResult> both_branches(const RewriteSite& site) {
 std::vector<DetectResult> stored_result(const RewriteSite& site) {
   const DetectContext& context = site.context;
   const Graph& graph = context.graph;
+  if (graph.node(site.root).outputs.empty()) return {};
   const ValueId value = graph.node(site.root).outputs[0];
   DetectResult result;
   result.nodes = {site.root};
@@ -159,10 +160,10 @@ std::vector<DetectResult> folded_constants(const RewriteSite& site) {
 }
 
 constexpr NamedRewrite table[] = {
-    {"both_branches", 0, 0, "", "IF with pure branches: both of them, SELECT_V2", both_branches},
+    {"both_branches", 0, 0, "", "IF with pure branches: both of them, SELECT_V2", both_branches, "IF"},
     {"folded_constants", 0, 0, "", "the graph: what depends on constants alone, computed and stored",
-     folded_constants},
-    {"inlined", 0, 0, "", "a composite: the operators of its decomposition", inlined},
+     folded_constants, ""},
+    {"inlined", 0, 0, "", "a composite: the operators of its decomposition", inlined, "STABLEHLO_COMPOSITE"},
     {"lowered_version", 0, 0, "",
      "an operator whose version the target does not take: the lowest one that it needs", lowered_version},
     {"stored_result", 0, 0, "", "an operator on constants: its result, stored", stored_result},

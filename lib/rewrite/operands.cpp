@@ -22,6 +22,9 @@ std::vector<DetectResult> reshaped_operand(const RewriteSite& site) {
   if (!is_static(graph.value(operand)))
     return declined(
         fmt::format("\"{}\" has a dimension that is not known before run time", graph.value(operand).name));
+  if (site.arguments[1].kind != Datum::Kind::list ||
+      element_count(wanted) != element_count(graph.value(operand).shape))
+    return declined(fmt::format("\"{}\" has another number of elements", graph.value(operand).name));
   PatchBuilder patch(graph, site.context.graph_index, title_of(site, "another shape of the operand"));
   TfliteBuilder ops(patch);
   ValueId moved = operand;
@@ -69,6 +72,7 @@ std::vector<DetectResult> int32_parameters(const RewriteSite& site) {
 std::vector<DetectResult> multiplied_by_one(const RewriteSite& site) {
   const Graph& graph = site.context.graph;
   const ValueId value = site.arguments[0].value;
+  if (site.arguments[0].kind != Datum::Kind::value || value < 0) return declined("the operand is absent");
   PatchBuilder patch(graph, site.context.graph_index, title_of(site, "MUL by 1.0 in between"));
   TfliteBuilder ops(patch);
   const double one = 1;

@@ -78,6 +78,9 @@ std::vector<DetectResult> gather_by_slices(const RewriteSite& site) {
   PatchBuilder patch(graph, site.context.graph_index, title_of(site, "slices joined again"));
   TfliteBuilder ops(patch);
   Shape in = ops.shape(node.inputs[0]);
+  if (site.arguments[0].kind != Datum::Kind::number || axis < 0 ||
+      axis >= static_cast<std::int64_t>(in.size()))
+    return declined("it has no such axis");
   const std::size_t missing = in.size() < 3 ? 3 - in.size() : 0;
   in.insert(in.begin(), missing, 1);
   for (std::int64_t& index : *indices)
@@ -176,13 +179,13 @@ std::vector<DetectResult> rescaled_norm(const RewriteSite& site) {
 
 constexpr NamedRewrite table[] = {
     {"gather_by_list", 0, 0, "", "GATHER with a scalar or a table of indices: GATHER with a list, RESHAPE",
-     gather_by_list},
+     gather_by_list, "GATHER"},
     {"gather_by_slices", 1, 1, "an axis", "GATHER with constant indices: slices, CONCATENATION",
-     gather_by_slices},
+     gather_by_slices, "GATHER"},
     {"mirrored_slices", 0, 0, "", "MIRROR_PAD: slices of the border, REVERSE_V2, CONCATENATION",
-     mirrored_slices},
+     mirrored_slices, "MIRROR_PAD"},
     {"plain_slice", 0, 0, "", "STRIDED_SLICE with masks or negative strides: REVERSE_V2, SLICE, RESHAPE",
-     plain_slice},
+     plain_slice, "STRIDED_SLICE"},
     {"rank_4", 0, 2, "values whose operators belong to it",
      "the operator on the same elements at rank 4 with a batch of 1, RESHAPE around it", rank_4},
     {"rescaled_norm", 1, 3, "kinds: rms, l2, centred",

@@ -65,7 +65,7 @@ std::vector<DetectResult> copied_outputs(const RewriteSite& site) {
 
 constexpr NamedRewrite table[] = {
     {"copied_outputs", 1, 3, "kinds of loss: linked, merged scale, reduced sum",
-     "each output that gets lost that way through a RESHAPE to its own shape", copied_outputs},
+     "each output that gets lost that way through a RESHAPE to its own shape", copied_outputs, ""},
 };
 
 }  // namespace

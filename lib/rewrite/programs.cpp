@@ -56,7 +56,7 @@ std::vector<DetectResult> real_pairs(const RewriteSite& site) {
     if (which == "values") return region.first != none_id;
     if (which == "values or transforms") return region.first != none_id || region.has_fourier;
     if (which == "constants") return region.has_constant;
-    return true;
+    return which == "all";
   });
 }
 
@@ -114,20 +114,20 @@ std::vector<DetectResult> merged_axes(const RewriteSite& site) {
 constexpr NamedRewrite table[] = {
     {"bypassed", 0, 0, "", "a node that gives its operand unchanged: left out", bypassed},
     {"merged_axes", 1, 1, "a rank",
-     "tensors of that rank and above: two neighbouring axes that are treated alike as one", merged_axes},
+     "tensors of that rank and above: two neighbouring axes that are treated alike as one", merged_axes, ""},
     {"real_pairs", 1, 1,
      "which regions: transforms, real transforms, values, values or transforms, constants, all",
-     "complex arithmetic and Fourier transforms on pairs of real tensors", real_pairs},
+     "complex arithmetic and Fourier transforms on pairs of real tensors", real_pairs, ""},
     {"retyped", 2, 3, "element types from and to, and optionally why an interface of the first is kept",
-     "the graph's values, constants and casts of one floating-point type in another", retyped},
+     "the graph's values, constants and casts of one floating-point type in another", retyped, ""},
     {"rows_of_mask", 0, 0, "", "rows read or written through a boolean mask: all rows, and where()",
-     rows_of_mask},
+     rows_of_mask, ""},
     {"scatter_as_sum", 0, 0, "", "integer scatter_add and scatter_reduce: compare the indices and reduce",
-     scatter_as_sum},
+     scatter_as_sum, ""},
     {"split_constants", 0, 0, "",
-     "constants that several nodes read: one placeholder for each, the same bytes", split_constants},
+     "constants that several nodes read: one placeholder for each, the same bytes", split_constants, ""},
     {"without_checks", 0, 0, "", "chains that only serve a check on an item: left out with it",
-     without_checks},
+     without_checks, ""},
 };
 
 }  // namespace

@@ -186,7 +186,22 @@ class Checker {
     if (count < rewrite->least || count > rewrite->most)
       complain(call.line, fmt::format("{} takes {}", call.text,
                                       rewrite->arguments.empty() ? "no arguments" : rewrite->arguments));
+    if (!is_for(*rewrite))
+      complain(call.line, fmt::format("{} is for {}: the pattern ends at another operator, or at none",
+                                      call.text, rewrite->root == "*" ? "an operator" : rewrite->root));
     for (const Expression& part : call.parts) expression(part, values, names);
+  }
+
+  /// True when every form of the root is what the rewrite works on.
+  bool is_for(const NamedRewrite& rewrite) const {
+    if (rewrite.root.empty()) return true;
+    if (!root_ || rewrite.root == "*") return root_ != nullptr;
+    const auto fits = [&](const Statement& form) {
+      return form.op == rewrite.root &&
+             std::all_of(form.more_ops.begin(), form.more_ops.end(),
+                         [&](const std::string& op) { return op == rewrite.root; });
+    };
+    return fits(*root_) && std::all_of(root_->alternatives.begin(), root_->alternatives.end(), fits);
   }
 
   void replacement_statement(const Statement& s, const std::set<std::string>& values,

@@ -28,6 +28,7 @@ struct NamedRewrite {
   /// Sites with their fixes, or declined with a reason; none: there is nothing to rewrite here. What a result
   /// leaves open (nodes, value, message, advice) comes from the pattern and the page.
   std::vector<DetectResult> (*apply)(const RewriteSite&);
+  std::string_view root = "*";  ///< the operator that it is for; "*": any; "": the graph as a whole
 };
 
 std::span<const NamedRewrite> named_rewrites();  ///< ordered by name; defined in lib/rewrite/table.cpp
