@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/diagnose/cost.h"
+#include "lib/op/dialect.h"
 #include "lib/verify/verify.h"
 
 namespace md::app {
@@ -13,8 +14,6 @@ namespace {
 // A run of the reference evaluator costs about a nanosecond a multiply-add, on both models: this keeps the
 // end of a fix to a few seconds. `modeldoctor verify` has no such limit.
 constexpr std::int64_t kAffordableWork = 2'000'000'000;
-// The aten kernels are written for small sites: about forty times slower.
-constexpr std::int64_t kAffordableAtenWork = kAffordableWork / 40;
 constexpr int kSamples = 8;
 // Weights are mapped, not read: a comparison would page all of them in, and a fix takes no longer than a
 // copy.
@@ -93,7 +92,7 @@ std::string difference_text(const ModelComparison& comparison) {
 Status compare_whole(const Model& input, const Model& written, double max_error,
                      const HeadroomOptions& values, Diagnosis& diagnosis) {
   const Promise promise = promise_of(diagnosis);
-  const std::int64_t affordable = input.format == Format::tflite ? kAffordableWork : kAffordableAtenWork;
+  const std::int64_t affordable = static_cast<std::int64_t>(kAffordableWork / input.dialect->kernel_slowness);
   const std::int64_t work = std::max<std::int64_t>(1, work_of(input) + work_of(written));
   CompareOptions options;
   options.samples = static_cast<int>(std::min<std::int64_t>(kSamples, affordable / work));

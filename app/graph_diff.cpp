@@ -20,7 +20,7 @@ struct Line {
 
 /// Everything of a graph that can change, one line each. Ids are not in the text, so that graphs read from
 /// two files compare.
-std::vector<Line> describe(const Graph& graph, Format format) {
+std::vector<Line> describe(const Graph& graph, const Dialect& dialect) {
   std::vector<Line> lines;
   for (const ValueId id : graph.inputs)
     if (id >= 0)
@@ -32,7 +32,7 @@ std::vector<Line> describe(const Graph& graph, Format format) {
     lines.push_back({"constant", fmt::format("const %{} : {} (content {:.12})", value.name, print_type(value),
                                              sha256(value.constant->bytes))});
   }
-  for (const NodeId id : graph.order) lines.push_back({"operator", print_node(graph, id, format)});
+  for (const NodeId id : graph.order) lines.push_back({"operator", print_node(graph, id, dialect)});
   for (const ValueId id : graph.outputs)
     if (id >= 0)
       lines.push_back(
@@ -52,8 +52,8 @@ std::vector<Change> compare(const Model& before, const Model& after) {
   const std::size_t graphs = std::max(before.graphs.size(), after.graphs.size());
   for (std::size_t g = 0; g < graphs; ++g) {
     std::vector<Line> old, now;
-    if (g < before.graphs.size()) old = describe(before.graphs[g], before.format);
-    if (g < after.graphs.size()) now = describe(after.graphs[g], after.format);
+    if (g < before.graphs.size()) old = describe(before.graphs[g], *before.dialect);
+    if (g < after.graphs.size()) now = describe(after.graphs[g], *after.dialect);
     std::map<std::string, int> balance;
     for (const Line& line : now) ++balance[line.text];
     for (const Line& line : old)

@@ -10,6 +10,7 @@
 #include "lib/base/nearest.h"
 #include "lib/base/stream.h"
 #include "lib/diagnose/diagnose.h"
+#include "lib/op/dialect.h"
 #include "lib/verify/verify.h"
 
 namespace md::app {
@@ -17,10 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_model_extension(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  return extension == ".tflite" || extension == ".onnx" || extension == ".pt2" || extension == ".pte";
-}
+bool has_model_extension(const fs::path& path) { return is_model_extension(path.extension().string()); }
 
 /// `place`: where a configuration file says it; "" for the command line.
 Status check_names(const std::vector<std::string>& names, const RuleBook& rules, const std::string& place) {

@@ -12,6 +12,7 @@
 #include "app/terminal.h"
 #include "lib/base/escape.h"
 #include "lib/graph/document.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 
 namespace md::app {
@@ -67,7 +68,7 @@ void add_graph(std::string& out, const Model& model, std::size_t g, bool verbose
   line("  outputs: " + value_names(graph, graph.outputs));
   if (!verbose) return;
   for (const NodeId id : graph.order) {
-    line(fmt::format("  n{} {}", id, print_node(graph, id, model.format)));
+    line(fmt::format("  n{} {}", id, print_node(graph, id, *model.dialect)));
     if (!graph.node(id).layer.empty()) line("       layer " + graph.node(id).layer);
   }
 }
@@ -78,7 +79,7 @@ std::string inspect_text(const Document& document, const std::string& path, bool
   std::string out;
   const auto line = [&](std::string_view words) { out += escape_terminal(words) + '\n'; };
   line(fmt::format("{}: {}, {} bytes, {} graph{}, {} operators, {} constants of {} bytes, highest rank {}",
-                   path, name(model.format), document.file().bytes().size(), model.graphs.size(),
+                   path, model.dialect->name, document.file().bytes().size(), model.graphs.size(),
                    model.graphs.size() == 1 ? "" : "s", sum.nodes, sum.constants, sum.constant_bytes,
                    sum.highest_rank));
   if (!model.producer.empty()) line("written by " + model.producer);
@@ -119,7 +120,7 @@ Json values_json(const Graph& graph, const std::vector<ValueId>& ids) {
   return json;
 }
 
-Json graph_json(const Graph& graph, Format format) {
+Json graph_json(const Graph& graph, const Dialect& dialect) {
   Json nodes = Json::array();
   for (const NodeId id : graph.order) {
     const Node& node = graph.node(id);
@@ -133,7 +134,7 @@ Json graph_json(const Graph& graph, Format format) {
                      {"inputs", values_json(graph, node.inputs)},
                      {"outputs", values_json(graph, node.outputs)},
                      {"attributes", attributes},
-                     {"text", print_node(graph, id, format)}});
+                     {"text", print_node(graph, id, dialect)}});
   }
   return {{"name", graph.name},
           {"inputs", values_json(graph, graph.inputs)},
@@ -146,7 +147,7 @@ std::string inspect_json(const Document& document, const std::string& path) {
   const Totals sum = totals(model);
   const WriteCapability capability = document.capability();
   Json graphs = Json::array(), signatures = Json::array(), metadata = Json::array();
-  for (const Graph& graph : model.graphs) graphs.push_back(graph_json(graph, model.format));
+  for (const Graph& graph : model.graphs) graphs.push_back(graph_json(graph, *model.dialect));
   for (const ModelSignature& signature : model.signatures) {
     Json in = Json::object(), to = Json::object();
     for (const auto& [external, id] : signature.inputs) in[external] = id;
@@ -156,7 +157,7 @@ std::string inspect_json(const Document& document, const std::string& path) {
   }
   for (const auto& [key, text] : model.metadata) metadata.push_back({{"name", key}, {"text", text}});
   const Json json = {{"path", path},
-                     {"format", name(model.format)},
+                     {"format", model.dialect->name},
                      {"bytes", document.file().bytes().size()},
                      {"producer", model.producer},
                      {"operators", histogram(model)},

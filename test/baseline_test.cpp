@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/diagnose/diagnose.h"
+#include "lib/op/dialect.h"
 #include "lib/report/report.h"
 #include "test/catch.h"
 #include "test/golden.h"
@@ -40,7 +41,7 @@ void save(const ScratchFolder& folder, const std::string& name, const Json& json
 
 Diagnosis examine(const std::string& graph, const std::string& path = "model.tflite") {
   static const RuleBook rules = *RuleBook::load();
-  const TextDocument document(graph, Format::tflite);
+  const TextDocument document(graph, dialect("tflite"));
   REQUIRE(document.error.empty());
   DiagnoseRequest request;
   request.document = &document;

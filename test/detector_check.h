@@ -5,6 +5,7 @@
 
 #include "lib/edit/apply.h"
 #include "lib/eval/evaluator.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/rule/page/rule.h"
 #include "test/catch.h"
@@ -38,7 +39,7 @@ inline std::string with_constants(std::string_view text) {
 }
 
 inline Model parse(std::string_view text) {
-  auto model = parse_model("test", 1, with_constants(text), Format::tflite);
+  auto model = parse_model("test", 1, with_constants(text), dialect("tflite"));
   INFO((model ? "" : model.error().message));
   REQUIRE(model);
   return std::move(*model);

@@ -10,9 +10,10 @@
 #include "lib/diagnose/fixing.h"
 #include "lib/diagnose/output.h"
 #include "lib/diagnose/targets.h"
-#include "lib/diagnose/versions.h"
 #include "lib/edit/apply.h"
 #include "lib/edit/cut.h"
+#include "lib/format/tflite/op_versions.h"
+#include "lib/op/dialect.h"
 #include "lib/proof/proof.h"
 #include "test/catch.h"
 #include "test/run_program.h"
@@ -92,7 +93,7 @@ input %x : f32[1, 4]
 %c = ABS(%b) : f32[1, 4]
 output %c
 )",
-                              Format::tflite);
+                              dialect("tflite"));
   REQUIRE(document.error.empty());
   const Model& model = document.model();
   const std::vector<Log> logs = {log_of(delegate_log(
@@ -131,7 +132,7 @@ const %s : i32[2] = [1, 1024]
 %y = FULLY_CONNECTED(%r, %f, _) : f32[1, 10]
 output %y
 )",
-                              Format::tflite);
+                              dialect("tflite"));
   REQUIRE(document.error.empty());
   const Graph& graph = document.model().graphs[0];
   CHECK(multiply_adds(graph, graph.node(graph.order[0])) == 8 * 8 * 16 * 27);
@@ -162,7 +163,7 @@ TEST_CASE("where a constant above is not finite, differences on such values coun
     const TextDocument document(
         "input %x : f32[1, 2]\nconst %m : f32[1, 2] = " + constant +
             "\n%a = ADD(%x, %m) : f32[1, 2]\n%b = EXP(%a) : f32[1, 2]\n%y = ABS(%b) : f32[1, 2]\noutput %y\n",
-        Format::tflite);
+        dialect("tflite"));
     REQUIRE(document.error == "");
     Patch patch;
     patch.removed.push_back(document.model().graphs[0].order[2]);
@@ -181,7 +182,7 @@ TEST_CASE("a fix is tried on what lies around it, not on the whole model", "[dia
         fmt::format("%a{0} = ADD(%{1}, %t) : f32[1, 4]\n%b{0} = RELU_0_TO_1(%a{0}) : f32[1, 4]\n", i, last);
     last = fmt::format("b{}", i);
   }
-  const TextDocument document(text + "output %" + last + "\n", Format::tflite);
+  const TextDocument document(text + "output %" + last + "\n", dialect("tflite"));
   REQUIRE(document.error == "");
   const Graph& graph = document.model().graphs[0];
   const NodeId middle = graph.order[401];  // NEG, then pairs: this is an ADD, the next one its RELU_0_TO_1
@@ -226,7 +227,7 @@ input %z : f32[1, 4]
 output %b
 output %c
 )",
-                              Format::tflite);
+                              dialect("tflite"));
   REQUIRE(document.error == "");
   const auto cut = cut_before(document.model(), {"a"});
   REQUIRE(cut.has_value());
@@ -252,7 +253,7 @@ TEST_CASE("names of outputs", "[diagnose]") {
 }
 
 TEST_CASE("the target: flag, log, fit, default", "[diagnose]") {
-  const TextDocument document(kHardtanh, Format::tflite);
+  const TextDocument document(kHardtanh, dialect("tflite"));
   REQUIRE(document.error.empty());
   CHECK(run(&document, {}).targets.at(0).source == "default");
   const Log told = log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1") +
@@ -282,7 +283,7 @@ TEST_CASE("the target: flag, log, fit, default", "[diagnose]") {
 }
 
 TEST_CASE("check lists candidates and changes nothing; fix proves and applies them", "[diagnose]") {
-  const TextDocument document(kHardtanh, Format::tflite);
+  const TextDocument document(kHardtanh, dialect("tflite"));
   const Diagnosis checked = run(&document, {}, {"litert-gpu@2.3.0"});
   CHECK(checked.findings.size() == 2);
   CHECK(checked.exit_code == 1);
@@ -308,7 +309,7 @@ TEST_CASE("check lists candidates and changes nothing; fix proves and applies th
 }
 
 TEST_CASE("on the CPU as well, a refused operator is slow, not fatal", "[diagnose]") {
-  const TextDocument document(kHardtanh, Format::tflite);
+  const TextDocument document(kHardtanh, dialect("tflite"));
   const Diagnosis d = run(&document, {}, {"litert-gpu+cpu@2.3.0"});
   REQUIRE(find(d, "LRT015"));
   CHECK(find(d, "LRT015")->severity == "perf");
@@ -316,7 +317,7 @@ TEST_CASE("on the CPU as well, a refused operator is slow, not fatal", "[diagnos
 }
 
 TEST_CASE("each line of the log belongs to a finding or is unexplained", "[diagnose]") {
-  const TextDocument document(kHardtanh, Format::tflite);
+  const TextDocument document(kHardtanh, dialect("tflite"));
   const Diagnosis d =
       run(&document, {log_of(delegate_log("EXP: Quux.\nRELU_0_TO_1: Not supported op RELU_0_TO_1"))},
           {"litert-gpu@2.3.0"});
@@ -330,7 +331,7 @@ TEST_CASE("each line of the log belongs to a finding or is unexplained", "[diagn
 }
 
 TEST_CASE("two runs over the same input are the same, and a second fix has nothing to do", "[diagnose]") {
-  const TextDocument document(kHardtanh, Format::tflite);
+  const TextDocument document(kHardtanh, dialect("tflite"));
   DiagnoseRequest request;
   request.document = &document;
   request.rules = &book();
@@ -339,7 +340,7 @@ TEST_CASE("two runs over the same input are the same, and a second fix has nothi
   const auto first = diagnose(request), second = diagnose(request);
   REQUIRE((first.has_value() && second.has_value() && first->edited && second->edited));
   CHECK(print(*first->edited) == print(*second->edited));
-  const TextDocument mended(print(*first->edited), Format::tflite);
+  const TextDocument mended(print(*first->edited), dialect("tflite"));
   REQUIRE(mended.error == "");
   request.document = &mended;
   const auto third = diagnose(request);
@@ -349,7 +350,7 @@ TEST_CASE("two runs over the same input are the same, and a second fix has nothi
 }
 
 TEST_CASE("symptom rules, selection and thresholds", "[diagnose]") {
-  const TextDocument document(kHardtanh, Format::tflite);
+  const TextDocument document(kHardtanh, dialect("tflite"));
   CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.ignore = {"LRT015"}; }).findings.empty());
   CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.ignore = {"LRT015"}; }).exit_code == 0);
   CHECK(run(&document, {}, {}, [](DiagnoseOptions& o) { o.select = {"relu-0-to-1"}; }).findings.size() == 2);
@@ -359,7 +360,7 @@ TEST_CASE("symptom rules, selection and thresholds", "[diagnose]") {
 TEST_CASE("a stated symptom makes no fault of operators that only look alike", "[diagnose]") {
   const TextDocument document(
       "input %x : f32[1, 4, 8]\nconst %c : f32[1, 1, 8] = iota\n%y = ADD(%x, %c) : f32[1, 4, 8]\noutput %y\n",
-      Format::tflite);
+      dialect("tflite"));
   const auto stated = run(&document, {}, {}, [](DiagnoseOptions& o) { o.symptoms = {"wrong"}; });
   CHECK(std::none_of(stated.findings.begin(), stated.findings.end(),
                      [](const Finding& f) { return f.rule == "LRT062" || f.rule == "LRT068"; }));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "test/catch.h"
 
@@ -9,7 +10,7 @@ using namespace md;
 
 namespace {
 Model model_of(std::string_view text) {
-  auto model = parse_model("m.txt", 1, text, Format::tflite);
+  auto model = parse_model("m.txt", 1, text, dialect("tflite"));
   INFO((model ? std::string() : model.error().message));
   REQUIRE(model);
   return *std::move(model);

@@ -7,6 +7,7 @@
 #include "lib/diagnose/diagnose.h"
 #include "lib/diagnose/ending.h"
 #include "lib/diagnose/hybrid_gap.h"
+#include "lib/op/dialect.h"
 #include "lib/report/next_step.h"
 #include "lib/report/report.h"
 #include "test/catch.h"
@@ -44,7 +45,7 @@ output %y
 template <class Change>
 Diagnosis mended(const std::string& text, Change&& change) {
   static const RuleBook rules = *RuleBook::load();
-  const TextDocument document(text, Format::tflite);
+  const TextDocument document(text, dialect("tflite"));
   REQUIRE(document.error == "");
   DiagnoseRequest request;
   request.document = &document;

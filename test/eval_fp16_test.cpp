@@ -3,6 +3,7 @@
 
 #include "lib/fp16/fp16_report.h"
 #include "lib/fp16/headroom.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/proof/proof.h"
 #include "test/catch.h"
@@ -12,7 +13,7 @@ using namespace md;
 namespace {
 
 Model parse(const std::string& text) {
-  auto model = parse_model("test", 1, text, Format::tflite);
+  auto model = parse_model("test", 1, text, dialect("tflite"));
   INFO((model ? "" : model.error().message));
   REQUIRE(model);
   return *model;

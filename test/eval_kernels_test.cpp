@@ -4,6 +4,7 @@
 #include "lib/eval/evaluator.h"
 #include "lib/eval/fold.h"
 #include "lib/eval/kernel.h"
+#include "lib/op/dialect.h"
 #include "test/catch.h"
 
 using namespace md;
@@ -23,6 +24,7 @@ struct OneNode {
   OneNode(std::string op, std::vector<Operand> operands, DType result, Attributes attrs = {},
           std::size_t outputs = 1) {
     Graph graph;
+    graph.dialect = model.dialect = &dialect("tflite");
     Node node;
     node.op = std::move(op);
     node.attrs = std::move(attrs);

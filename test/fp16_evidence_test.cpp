@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/diagnose/diagnose.h"
+#include "lib/op/dialect.h"
 #include "test/catch.h"
 #include "test/text_document.h"
 
@@ -24,7 +25,7 @@ output %y
 
 DiagnoseOutcome run(const std::string& text, bool apply, const HeadroomOptions& values) {
   static const RuleBook rules = *RuleBook::load();
-  const TextDocument document(text, Format::tflite);
+  const TextDocument document(text, dialect("tflite"));
   REQUIRE(document.error == "");
   DiagnoseRequest request;
   request.document = &document;

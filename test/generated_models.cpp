@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "lib/diagnose/versions.h"
+#include "lib/format/tflite/dialect.h"
+#include "lib/format/tflite/op_versions.h"
 #include "lib/graph/document.h"
 #include "lib/graph/encode.h"
+#include "lib/op/dialect.h"
 #include "lib/op/ops.h"
 #include "tflite_generated.h"
 
@@ -150,7 +152,7 @@ ValueId ModelMaker::partner(DType dtype, const Shape& shape) {
 
 void ModelMaker::set_enum(Attributes& attrs, std::string_view op, std::string_view attribute,
                           std::int64_t number) const {
-  const OpSpec* spec = find_op(Format::tflite, op);
+  const OpSpec* spec = find_op(dialect("tflite"), op);
   const AttributeSpec* found = spec ? spec->find(attribute) : nullptr;
   if (!found || !found->enumeration) stop("no enumeration " + std::string(attribute));
   attrs.set(attribute, EnumValue{number, found->enumeration->values.at(static_cast<std::size_t>(number))});
@@ -168,13 +170,13 @@ std::vector<ValueId> ModelMaker::emit(const std::string& op, std::vector<ValueId
   }
   std::vector<const Value*> operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) operands.push_back(inputs[i] < 0 ? nullptr : &plain[i]);
-  auto types = infer_types(Format::tflite, node, operands, outputs);
+  auto types = infer_types(dialect("tflite"), node, operands, outputs);
   if (!types) return {};
   for (ValueType& type : *types) {
     const auto count = element_count(type.shape);
     if (!count || *count > most_elements || type.shape.size() > 6) return {};
-    const OpSpec* spec = find_op(Format::tflite, op);
-    const bool keeps = spec && spec->movement && inputs[0] >= 0 && value(inputs[0]).dtype == type.dtype;
+    const OpSpec* spec = find_op(dialect("tflite"), op);
+    const bool keeps = spec && spec->moves() && inputs[0] >= 0 && value(inputs[0]).dtype == type.dtype;
     type.quantization = keeps ? value(inputs[0]).quantization : scales(type.dtype);
   }
   return emit_as(op, std::move(inputs), std::move(attrs), *types);

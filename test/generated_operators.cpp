@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/eval/kernel.h"
+#include "lib/op/dialect.h"
 #include "lib/op/ops.h"
 #include "test/generated_models.h"
 
@@ -48,7 +49,7 @@ bool binary(M& m, const std::string& op) {
   const ValueId a = m.operand(dtype, 0, 5);
   const ValueId b = m.chance(15) ? a : m.partner(dtype, m.shape_of(a));
   Attributes attrs;
-  if (const OpSpec* spec = find_op(Format::tflite, op); spec->find("fused_activation_function"))
+  if (const OpSpec* spec = find_op(dialect("tflite"), op); spec->find("fused_activation_function"))
     activation(m, op, attrs);
   return made(m.emit(op, m.chance(80) ? Ids{a, b} : Ids{b, a}, attrs));
 }
@@ -259,7 +260,7 @@ bool bucketize(M& m, const std::string& op) {
 
 bool stablehlo(M& m, const std::string& op) {
   const ValueId a = m.operand(DType::f32, 1, 4);
-  const OpSpec* spec = find_op(Format::tflite, op);
+  const OpSpec* spec = find_op(dialect("tflite"), op);
   Ids ids{a};
   if (spec->required == 2) ids.push_back(m.chance(20) ? a : m.operand(DType::f32, m.shape_of(a)));
   return made(m.emit_as(op, ids, {}, {{DType::f32, m.shape_of(a), {}}}));
@@ -305,8 +306,8 @@ constexpr MadeOperator makers[] = {{"ADD_N", add_n},
 
 std::vector<MadeOperator> list_operators() {
   std::vector<MadeOperator> list;
-  for (const OpSpec& spec : tflite_ops().ops) {
-    if (!find_kernel(spec.name)) continue;
+  for (const OpSpec& spec : dialect("tflite").operators().ops) {
+    if (!find_kernel(dialect("tflite"), spec.name)) continue;
     OperatorMaker make = spec.unary ? unary : spec.binary || spec.compare ? binary : nullptr;
     for (const auto& known : {std::span<const MadeOperator>(makers), moving_operators()})
       for (const MadeOperator& row : known)

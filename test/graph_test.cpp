@@ -1,6 +1,7 @@
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
 #include "lib/graph/encode.h"
+#include "lib/op/dialect.h"
 #include "test/catch.h"
 
 using namespace md;
@@ -10,6 +11,7 @@ namespace {
 Model chain() {
   Model model;
   Graph graph;
+  model.dialect = graph.dialect = &dialect("tflite");
   for (const char* n : {"x", "y", "z"}) {
     Value v;
     v.name = n, v.dtype = DType::f32, v.shape = {4};

@@ -5,6 +5,7 @@
 #include "lib/diagnose/diagnose.h"
 #include "lib/diagnose/foreign_log.h"
 #include "lib/log/companions.h"
+#include "lib/op/dialect.h"
 #include "test/catch.h"
 #include "test/golden.h"
 #include "test/paths.h"
@@ -31,9 +32,10 @@ std::string delegate_log(const std::string& lines) {
          "\n3 operations will run on the GPU, and the remaining 1 operations will run on the CPU.\n";
 }
 
-Diagnosis examine(const std::string& graph, const std::string& log_text, Format format = Format::tflite) {
+Diagnosis examine(const std::string& graph, const std::string& log_text,
+                  const Dialect& dialect = md::dialect("tflite")) {
   static const RuleBook rules = *RuleBook::load();
-  const TextDocument document(graph, format);
+  const TextDocument document(graph, dialect);
   INFO(document.error);
   REQUIRE(document.error.empty());
   auto log =
@@ -43,7 +45,7 @@ Diagnosis examine(const std::string& graph, const std::string& log_text, Format 
   request.document = &document;
   request.model_path = "model";
   request.logs.push_back(std::move(*log));
-  if (format == Format::tflite) request.targets = {"litert-gpu@2.3.0"};
+  if (dialect.name == "tflite") request.targets = {"litert-gpu@2.3.0"};
   request.rules = &rules;
   auto outcome = diagnose(request);
   REQUIRE(outcome.has_value());

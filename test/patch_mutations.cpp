@@ -6,6 +6,7 @@
 
 #include "lib/format/torch/builder.h"
 #include "lib/graph/encode.h"
+#include "lib/op/dialect.h"
 #include "lib/op/ops.h"
 
 namespace md::test {
@@ -180,7 +181,7 @@ void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& o
 
 }  // namespace
 
-std::vector<Mutation> mutations(Format format, const Graph& graph, const Patch& patch) {
+std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, const Patch& patch) {
   std::vector<Mutation> out;
   for (std::size_t i = 0; i < patch.new_values.size(); ++i) {
     Mutation m{"constant " + patch.new_values[i].name, patch};
@@ -209,17 +210,17 @@ std::vector<Mutation> mutations(Format format, const Graph& graph, const Patch& 
       out.push_back(std::move(m));
     }
   }
-  if (format == Format::pt2) mutate_arguments(graph, patch, out);
-  if (format == Format::pt2 && out.empty()) mutate_types(patch, out);
+  if (dialect.name == "pt2") mutate_arguments(graph, patch, out);
+  if (dialect.name == "pt2" && out.empty()) mutate_types(patch, out);
   // A changed operator can be as right as the old one (any scale does in a guarded hypotenuse): only where
   // nothing else can be changed.
   if (!out.empty()) return out;
   for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
-    if (format == Format::pt2) {
+    if (dialect.name == "pt2") {
       mutate_operator(patch, i, out);
       continue;
     }
-    const OpSpec* spec = find_op(Format::tflite, patch.new_nodes[i].op);
+    const OpSpec* spec = find_op(md::dialect("tflite"), patch.new_nodes[i].op);
     if (!spec || !(spec->unary || spec->binary || spec->compare)) continue;
     Mutation m{"operator " + patch.new_nodes[i].op, patch};
     Node& node = m.patch.new_nodes[i];
@@ -227,8 +228,8 @@ std::vector<Mutation> mutations(Format format, const Graph& graph, const Patch& 
       node.op = node.op == "LESS" ? "GREATER" : "LESS";
     else
       node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
-    node.attrs =
-        with_defaults(Format::tflite, Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
+    node.attrs = with_defaults(md::dialect("tflite"),
+                               Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
     out.push_back(std::move(m));
   }
   return out;

@@ -13,6 +13,6 @@ struct Mutation {
 };
 
 /// The patch with one constant, one argument, one operator or one operand changed, once each.
-std::vector<Mutation> mutations(Format format, const Graph& graph, const Patch& patch);
+std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, const Patch& patch);
 
 }  // namespace md::test

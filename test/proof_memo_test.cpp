@@ -1,6 +1,7 @@
 // A proof is kept for sites that are the same but for names, and for no others.
 #include "lib/proof/proof_memo.h"
 #include "lib/edit/apply.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "test/catch.h"
 
@@ -13,7 +14,7 @@ Proof doubled(ProofMemo& memo, const std::string& name, const std::string& facto
   const auto model = parse_model("test", 1,
                                  "input %" + name + " : f32[8]\nconst %c : f32[1] = [" + factor +
                                      "]\n%y = MUL(%" + name + ", %c) : f32[8]\noutput %y\n",
-                                 Format::tflite);
+                                 dialect("tflite"));
   REQUIRE(model);
   Patch patch;
   patch.title = "test";

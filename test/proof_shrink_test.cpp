@@ -1,5 +1,6 @@
 // Counterexamples on the smallest shapes, and large sites that are proved on a smaller shape.
 #include "lib/edit/apply.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/proof/proof.h"
 #include "test/catch.h"
@@ -9,7 +10,7 @@ using namespace md;
 namespace {
 
 Model parse(const std::string& text) {
-  auto model = parse_model("test", 1, text, Format::tflite);
+  auto model = parse_model("test", 1, text, dialect("tflite"));
   INFO((model ? "" : model.error().message));
   REQUIRE(model);
   return *model;

@@ -1,6 +1,7 @@
 // Proofs: what each method shows, what is refuted and with which counterexample.
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/proof/proof.h"
 #include "lib/proof/site.h"
@@ -11,7 +12,7 @@ using namespace md;
 namespace {
 
 Model parse(const std::string& text) {
-  auto model = parse_model("test", 1, text, Format::tflite);
+  auto model = parse_model("test", 1, text, dialect("tflite"));
   INFO((model ? "" : model.error().message));
   REQUIRE(model);
   return *model;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "lib/format/torch/dialect.h"
 #include "lib/format/torch/json.h"
 #include "lib/format/torch/splice.h"
 #include "lib/format/torch/zip.h"

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "lib/diagnose/diagnose.h"
+#include "lib/format/torch/dialect.h"
 #include "lib/graph/document.h"
 #include "lib/rule/page/examples.h"
 #include "lib/rule/page/rule.h"

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "lib/format/pte/dialect.h"
 #include "lib/graph/document.h"
 #include "lib/op/text.h"
 #include "test/catch.h"

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "lib/diagnose/diagnose.h"
+#include "lib/format/pte/dialect.h"
 #include "lib/graph/document.h"
 #include "test/catch.h"
 #include "test/golden.h"

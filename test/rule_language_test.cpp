@@ -2,6 +2,7 @@
 #include <random>
 
 #include "lib/edit/apply.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/rewrite/index_pattern.h"
 #include "lib/rule/language/rewrite.h"
@@ -15,14 +16,14 @@ using namespace md;
 namespace {
 
 Model model_of(std::string_view text) {
-  auto model = parse_model("m.txt", 1, text, Format::tflite);
+  auto model = parse_model("m.txt", 1, text, dialect("tflite"));
   INFO((model ? std::string() : model.error().message));
   REQUIRE(model);
   return *std::move(model);
 }
 
 std::vector<Rewrite::Site> sites(std::string_view rewrite, const Model& model) {
-  auto tree = parse_rewrite("r.md", 1, rewrite, Format::tflite);
+  auto tree = parse_rewrite("r.md", 1, rewrite, dialect("tflite"));
   INFO((tree ? std::string() : tree.error().message));
   REQUIRE(tree);
   const DetectContext context{model, 0, model.graphs[0]};
@@ -40,7 +41,7 @@ std::string after(std::string_view rewrite, std::string_view text) {
   const auto changed = apply_patches(model, patches);
   INFO((changed ? std::string() : changed.error().message));
   REQUIRE(changed);
-  return print(changed->graphs[0], Format::tflite);
+  return print(changed->graphs[0], dialect("tflite"));
 }
 
 std::string reason(std::string_view rewrite, std::string_view text) {
@@ -51,7 +52,7 @@ std::string reason(std::string_view rewrite, std::string_view text) {
 }
 
 std::string load_error(std::string_view rewrite) {
-  const auto tree = parse_rewrite("r.md", 10, rewrite, Format::tflite);
+  const auto tree = parse_rewrite("r.md", 10, rewrite, dialect("tflite"));
   return tree ? "" : tree.error().message;
 }
 
@@ -419,7 +420,7 @@ TEST_CASE("a match without a statement is about the graph", "[rule]") {
 
 TEST_CASE("what is wrong with a fix, a form or a sentence is said when the page loads", "[rule]") {
   const auto wrong = [](std::string_view text) {
-    const auto tree = parse_rewrite("r.md", 1, text, Format::tflite);
+    const auto tree = parse_rewrite("r.md", 1, text, dialect("tflite"));
     return tree ? std::string() : tree.error().message;
   };
   CHECK(wrong("match { %y = ABS(%x) }\nfix reshaped_operad(0, [1])") ==

@@ -5,6 +5,7 @@
 #include "lib/eval/evaluator.h"
 #include "lib/eval/index_limit.h"
 #include "lib/eval/samples.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/proof/proof.h"
 #include "lib/rule/page/rule.h"
@@ -36,7 +37,7 @@ std::vector<Model> firing_models(const Rule& rule) {
     if (example.options.find("no-proof") != std::string::npos ||
         example.options.find("unproven") != std::string::npos)
       continue;
-    auto model = parse_model(rule.path, example.line, example.text, example.format);
+    auto model = parse_model(rule.path, example.line, example.text, *example.dialect);
     INFO(rule.path << ":" << example.line);
     REQUIRE(model);
     models.push_back(*std::move(model));
@@ -150,14 +151,14 @@ TEST_CASE("a mutated fix fails its proof", "[rules][laws]") {
           const bool names_or_types =
               std::all_of(p.value_changes.begin(), p.value_changes.end(),
                           [](const ValueChange& c) { return !c.shape && !c.quantization && !c.constant; });
-          const bool arguments = model.format == Format::pt2 &&
+          const bool arguments = model.dialect->name == "pt2" &&
                                  std::any_of(p.node_changes.begin(), p.node_changes.end(),
                                              [](const NodeChange& c) { return !c.set_attrs.empty(); });
           if (p.new_nodes.empty() && names_or_types && !arguments &&
-              (p.rewires.empty() || model.format == Format::pt2))
+              (p.rewires.empty() || model.dialect->name == "pt2"))
             continue;  // versions, names or types alone, or casts taken away: no number to change
           ++fixes;
-          for (const Mutation& mutation : mutations(model.format, model.graphs[0], fix.patch)) {
+          for (const Mutation& mutation : mutations(*model.dialect, model.graphs[0], fix.patch)) {
             if (cancels(rule, mutation, model)) continue;
             ++tried;
             INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n"

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lib/graph/document.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/op/well_formed.h"
 #include "lib/rule/page/rule.h"
@@ -76,7 +77,7 @@ TEST_CASE("an axis of a value without dimensions is none", "[rules]") {
   auto model = parse_model("test", 1,
                            "input %x : f32[4]\nconst %i : i32[] = [1]\n%y = GATHER(%x, %i) { axis = -1 } : "
                            "f32[]\noutput %y\n",
-                           Format::tflite);
+                           dialect("tflite"));
   REQUIRE(model);
   for (Value& value : model->graphs[0].values)
     if (value.name == "x") value.shape.clear();

@@ -4,6 +4,7 @@
 
 #include "lib/diagnose/fp16_evidence.h"
 #include "lib/edit/builder.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/rewrite/dropped_check.h"
 #include "lib/rule/page/operator_index.h"
@@ -33,8 +34,8 @@ std::string data_error(std::string_view json) {
   return read ? "" : read.error().message;
 }
 
-Model model_of(std::string_view text, Format format = Format::tflite) {
-  auto model = parse_model("m.txt", 1, text, format);
+Model model_of(std::string_view text, const Dialect& dialect = md::dialect("tflite")) {
+  auto model = parse_model("m.txt", 1, text, dialect);
   INFO((model ? std::string() : model.error().message));
   REQUIRE(model);
   return *std::move(model);
@@ -45,7 +46,7 @@ template <class F>
 void for_each_example(F&& body) {
   for (const Rule& rule : book().rules())
     for (const ModelExample& example : rule.model_examples) {
-      auto model = parse_model(rule.path, example.line, example.text, example.format);
+      auto model = parse_model(rule.path, example.line, example.text, *example.dialect);
       REQUIRE(model);
       std::unique_ptr<Target> target;
       if (const auto at = example.options.find("target="); at != std::string::npos) {
@@ -204,7 +205,7 @@ TEST_CASE("nodes are found by operator, in execution order", "[rule]") {
 
 TEST_CASE("a check that the graph itself shows to hold is not missed", "[rule]") {
   const auto dropped = [](std::string_view text, std::string_view op) {
-    const Model model = model_of(text, Format::pt2);
+    const Model model = model_of(text, dialect("pt2"));
     const Graph& graph = model.graphs[0];
     PatchBuilder patch(graph, 0, "drop");
     for (const NodeId id : graph.order)

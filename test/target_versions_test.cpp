@@ -1,4 +1,4 @@
-#include "lib/target/target.h"
+#include "lib/format/tflite/op_versions.h"
 #include "test/catch.h"
 
 using namespace md;

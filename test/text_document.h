@@ -3,14 +3,16 @@
 #include <string>
 
 #include "lib/graph/document.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 
 namespace md::test {
 
 class TextDocument : public Document {
  public:
-  TextDocument(const std::string& text, Format format) : Document(MappedFile::from_bytes("model.txt", text)) {
-    auto parsed = parse_model("model.txt", 1, text, format);
+  TextDocument(const std::string& text, const Dialect& dialect)
+      : Document(MappedFile::from_bytes("model.txt", text)) {
+    auto parsed = parse_model("model.txt", 1, text, dialect);
     if (parsed)
       model_ = std::move(*parsed);
     else

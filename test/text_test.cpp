@@ -1,7 +1,9 @@
 #include "lib/op/text.h"
+#include "lib/op/dialect.h"
 
 #include <random>
 
+#include "lib/format/tflite/operators.h"
 #include "lib/graph/encode.h"
 #include "lib/op/infer.h"
 #include "lib/op/lexer.h"
@@ -12,15 +14,15 @@ using namespace md;
 
 namespace {
 
-Model parsed(std::string_view text, Format format = Format::tflite) {
-  auto model = parse_model("t.txt", 1, text, format);
+Model parsed(std::string_view text, const Dialect& dialect = md::dialect("tflite")) {
+  auto model = parse_model("t.txt", 1, text, dialect);
   INFO((model ? std::string() : model.error().message));
   REQUIRE(model);
   return *std::move(model);
 }
 
 std::string error_of(std::string_view text) {
-  const auto model = parse_model("t.txt", 1, text, Format::tflite);
+  const auto model = parse_model("t.txt", 1, text, dialect("tflite"));
   return model ? "" : model.error().message;
 }
 
@@ -95,13 +97,13 @@ TEST_CASE("printing and parsing gives the same graph", "[text]") {
   std::mt19937 random(7);
   for (int i = 0; i < 500; ++i) {
     const Graph graph = random_graph(random);
-    const std::string text = print(graph, Format::tflite);
+    const std::string text = print(graph, dialect("tflite"));
     INFO(text);
-    const auto model = parse_model("t.txt", 1, text, Format::tflite);
+    const auto model = parse_model("t.txt", 1, text, dialect("tflite"));
     INFO((model ? std::string() : model.error().message));
     REQUIRE(model);
-    REQUIRE(first_difference(graph, model->graphs[0], Format::tflite).value_or("") == "");
-    REQUIRE(print(model->graphs[0], Format::tflite).size() > 0);
+    REQUIRE(first_difference(graph, model->graphs[0], dialect("tflite")).value_or("") == "");
+    REQUIRE(print(model->graphs[0], dialect("tflite")).size() > 0);
   }
 }
 
@@ -125,7 +127,7 @@ output %z
   std::string expected = text;
   expected.erase(expected.find("const %s"),
                  std::string("const %s : i32[2] = [4, 1]\n").size());  // nothing reads it
-  REQUIRE(print(g, Format::tflite) ==
+  REQUIRE(print(g, dialect("tflite")) ==
           "input %x : f32[1, 4]\nconst %axis : i32[] = [1]\n%a, %b = SPLIT@2(%axis, %x) { num_splits = 2 } : "
           "f32[1, 2], f32[1, 2]\n" +
               expected.substr(expected.find("%y")));
@@ -161,7 +163,7 @@ TEST_CASE("no text makes the parser crash", "[text]") {
     std::string text = good.substr(0, random() % good.size());
     for (int k = 0; k < 3 && !text.empty(); ++k)
       text[random() % text.size()] = "%[](){}=,:\"?_@1.e-#q"[random() % 20];
-    const auto model = parse_model("t", 1, text, Format::tflite);
+    const auto model = parse_model("t", 1, text, dialect("tflite"));
     INFO(text);
     CHECK((model || model.error().message.starts_with("t:")));  // read, or refused with its place
   }
@@ -228,15 +230,15 @@ const %cond : bool[1, 6, 8, 1] = splat(1)
 }
 
 TEST_CASE("the operator table is well-formed", "[ops]") {
-  const auto names = op_names(Format::tflite);
+  const auto names = op_names(dialect("tflite"));
   REQUIRE(names.size() == 210);
-  for (const std::string& name : names) REQUIRE(find_op(Format::tflite, name)->name == name);
-  REQUIRE_FALSE(find_op(Format::tflite, "NO_SUCH"));
-  const OpSpec& add = *find_op(Format::tflite, "ADD");
+  for (const std::string& name : names) REQUIRE(find_op(dialect("tflite"), name)->name == name);
+  REQUIRE_FALSE(find_op(dialect("tflite"), "NO_SUCH"));
+  const OpSpec& add = *find_op(dialect("tflite"), "ADD");
   REQUIRE(add.commutative);
   REQUIRE(std::get<EnumValue>(add.find("fused_activation_function")->usual).name == "NONE");
-  REQUIRE(find_op(Format::tflite, "CONV_2D")->required == 2);
-  REQUIRE(std::get<double>(find_op(Format::tflite, "SOFTMAX")->find("beta")->usual) == 1.0);
+  REQUIRE(find_op(dialect("tflite"), "CONV_2D")->required == 2);
+  REQUIRE(std::get<double>(find_op(dialect("tflite"), "SOFTMAX")->find("beta")->usual) == 1.0);
   REQUIRE(tflite_tensor_type(DType::boolean)->name == "BOOL");
   REQUIRE(dtype_of_tflite(9) == DType::i8);
 }

@@ -8,6 +8,7 @@
 #include "lib/edit/changes.h"
 #include "lib/format/torch/render.h"
 #include "lib/graph/document.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/verify/runner.h"
 #include "lib/verify/verify.h"
@@ -19,7 +20,7 @@ using namespace md;
 namespace {
 
 Model parse(const std::string& text) {
-  auto model = parse_model("test", 1, text, Format::tflite);
+  auto model = parse_model("test", 1, text, dialect("tflite"));
   INFO((model ? "" : model.error().message));
   REQUIRE(model);
   return *model;

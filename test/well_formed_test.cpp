@@ -11,6 +11,7 @@
 #include "lib/fp16/fp16_report.h"
 #include "lib/graph/document.h"
 #include "lib/graph/encode.h"
+#include "lib/op/dialect.h"
 #include "lib/op/ops.h"
 #include "lib/op/text.h"
 #include "test/catch.h"
@@ -81,7 +82,7 @@ ValueId add_value(Graph& graph, std::string name, DType dtype, Shape shape) {
 /// A graph whose operator 0 is `spec` with everything that it may take, and a graph for it to call.
 Model model_of(const OpSpec& spec, bool constant_indices) {
   Model model;
-  model.format = Format::tflite;
+  model.dialect = &dialect("tflite");
   model.graphs.resize(2);
   Graph& main = model.graphs[0];
   Node node;
@@ -244,8 +245,8 @@ void use(const Model& model) {
 
 TEST_CASE("every operator of the table broken in every way is refused or survived", "[gate]") {
   std::size_t number = 0;
-  for (const std::string& op : op_names(Format::tflite)) DYNAMIC_SECTION(op) {
-      const OpSpec& spec = *find_op(Format::tflite, op);
+  for (const std::string& op : op_names(dialect("tflite"))) DYNAMIC_SECTION(op) {
+      const OpSpec& spec = *find_op(dialect("tflite"), op);
       for (const bool constants : {false, true}) {
         const Model good = model_of(spec, constants);
         INFO(op);
@@ -272,7 +273,7 @@ TEST_CASE("every operator of the table broken in every way is refused or survive
 }
 
 TEST_CASE("what converters write and looks odd is well-formed", "[gate]") {
-  const auto made = [](std::string_view text) { return parse_model("text", 1, text, Format::tflite); };
+  const auto made = [](std::string_view text) { return parse_model("text", 1, text, dialect("tflite")); };
   for (const char* text : {
            "input %x : f32[1, 8, 8, 3]\nconst %w : f32[4, 3, 3, 3] = random(1)\n%y = CONV_2D(%x, %w, _) : "
            "f32[1, 8, 8, 4]\noutput %y",

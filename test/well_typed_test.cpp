@@ -3,6 +3,7 @@
 
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "test/catch.h"
 
@@ -10,8 +11,8 @@ using namespace md;
 
 namespace {
 
-Model parse(const std::string& text, Format format = Format::tflite) {
-  auto model = parse_model("test", 1, text, format);
+Model parse(const std::string& text, const Dialect& dialect = md::dialect("tflite")) {
+  auto model = parse_model("test", 1, text, dialect);
   INFO((model ? "" : model.error().message));
   REQUIRE(model);
   return *model;
@@ -86,8 +87,8 @@ output %u
 }
 
 TEST_CASE("aten programs are held to their schemas and shapes", "[edit]") {
-  const Model before =
-      parse("input %x : f32[2, 4]\n%y = aten.relu.default(self = %x) : f32[2, 4]\noutput %y\n", Format::pt2);
+  const Model before = parse(
+      "input %x : f32[2, 4]\n%y = aten.relu.default(self = %x) : f32[2, 4]\noutput %y\n", dialect("pt2"));
   PatchBuilder b(before.graphs[0], 0, "transpose instead");
   b.remove(0);
   Node node;

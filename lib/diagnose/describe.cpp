@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/op/dialect.h"
 #include "lib/rule/page/page.h"
 
 namespace md {
@@ -72,8 +73,8 @@ ReportedProof report(const Proof& proof) {
 std::vector<std::string> mendable_formats(const Rule& rule) {
   std::vector<std::string> formats;
   if (rule.applicability == "manual" || (!rule.detector && rule.rewrites.empty())) return formats;
-  for (const Format format : {Format::tflite, Format::pt2})
-    if (rule.looks_at(format)) formats.emplace_back(name(format));
+  for (const Dialect* known : dialects())
+    if (!known->lowered && rule.looks_at(*known)) formats.emplace_back(known->name);
   return formats;
 }
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
 
 #include "lib/diagnose/fp16_evidence.h"
 #include "lib/diagnose/targets.h"
+#include "lib/op/dialect.h"
 #include "lib/rule/page/operator_index.h"
 
 namespace md {
@@ -31,28 +33,11 @@ class Explanations {
   std::unordered_map<std::string, std::set<const Rule*>> known_;
 };
 
-/// Graphs that the runtime executes. The body that a composite decomposes to is not: the composite itself
-/// runs.
-std::vector<int> executed_graphs(const Model& model) {
-  std::vector<char> decomposition(model.graphs.size(), 0);
-  for (const Graph& graph : model.graphs)
-    for (const NodeId id : graph.order)
-      if (graph.node(id).op == "STABLEHLO_COMPOSITE")
-        for (const std::int32_t body : graph.node(id).subgraphs)
-          if (body >= 0 && static_cast<std::size_t>(body) < decomposition.size())
-            decomposition[static_cast<std::size_t>(body)] = 1;
-  // The graph of a region of an exported program goes with the node that calls it, once a fix has inlined it.
-  std::vector<char> called(model.graphs.size(), model.format != Format::pt2);
-  if (!called.empty()) called[0] = 1;
-  for (std::size_t g = 0; g < model.graphs.size(); ++g)  // inner graphs have the higher index
-    for (const NodeId id : model.graphs[g].order)
-      for (const std::int32_t body : model.graphs[g].node(id).subgraphs)
-        if (called[g] && body >= 0 && static_cast<std::size_t>(body) < called.size())
-          called[static_cast<std::size_t>(body)] = 1;
-  std::vector<int> graphs;
-  for (std::size_t g = 0; g < model.graphs.size(); ++g)
-    if (!decomposition[g] && called[g]) graphs.push_back(static_cast<int>(g));
-  return graphs;
+std::vector<int> graphs_to_search(const Model& model) {
+  if (model.dialect->executed_graphs) return model.dialect->executed_graphs(model);
+  std::vector<int> all(model.graphs.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 /// An overflow of fp16 shows as zeros, as NaN or as wrong numbers, depending on what comes behind it: each of
@@ -85,9 +70,9 @@ class Round {
   }
 
   RoundResult run() {
-    const std::vector<int> graphs = executed_graphs(in_.model);
+    const std::vector<int> graphs = graphs_to_search(in_.model);
     for (const Rule* rule : in_.rules) {
-      if (!rule->looks_at(in_.model.format) || (!rule->detector && rule->rewrites.empty())) continue;
+      if (!rule->looks_at(*in_.model.dialect) || (!rule->detector && rule->rewrites.empty())) continue;
       const bool pattern = rule->graph || stated(*rule, in_.options);
       if (!pattern && !logged_.contains(rule) && !predicted_.contains(rule)) continue;
       if (rule->graph) result_.silent_rules_run.push_back(rule);
@@ -182,9 +167,9 @@ class Round {
       if (std::find(item.rules.begin(), item.rules.end(), site.rule) == item.rules.end() ||
           item.of_other_model)
         continue;
-      // Lines of the GPU delegate name an operator, so they belong to the nodes they were tied to. Other
+      // Some runtimes' lines name an operator, so they belong to the nodes they were tied to. Other
       // tools' lines are about the program as a whole, or name a node beside the site.
-      const bool tied = in_.model.format == Format::tflite && !item.nodes.empty();
+      const bool tied = in_.model.dialect->lines_name_nodes && !item.nodes.empty();
       const bool here =
           !tied || std::any_of(site.result.nodes.begin(), site.result.nodes.end(), [&](NodeId id) {
             return item.nodes.contains({site.graph, id});

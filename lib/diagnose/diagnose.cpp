@@ -13,6 +13,7 @@
 #include "lib/diagnose/hybrid_gap.h"
 #include "lib/diagnose/targets.h"
 #include "lib/diagnose/tracking.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
@@ -100,7 +101,7 @@ class Run {
     const Model& model = request_.document->model();
     ReportedModel reported;
     reported.path = request_.model_path;
-    reported.format = md::name(model.format);
+    reported.format = model.dialect->name;
     reported.bytes = request_.document->file().bytes().size();
     for (const Graph& graph : model.graphs) reported.nodes += graph.order.size();
     out_.model = std::move(reported);
@@ -187,13 +188,13 @@ class Run {
 
   /// What to do with a mended program in the user's own script: the page of the first applied rule says it.
   void state_recipe() {
-    if (!outcome_.edited || outcome_.edited->format != Format::pt2) return;
+    if (!outcome_.edited || outcome_.edited->dialect->reopening.empty()) return;
     for (const Tracked& tracked : tracked_) {
       if (!tracked.applied()) continue;
       out_.recipe = recipe_behind_fix(*tracked.rule);
       if (!out_.recipe.empty()) return;
     }
-    out_.recipe = {"ep = torch.export.load(\"model.fixed.pt2\")"};
+    out_.recipe = {std::string(outcome_.edited->dialect->reopening)};
   }
 
   void report_prediction(const Prediction& prediction, const Model& input) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "lib/op/dialect.h"
+
 namespace md {
 namespace {
 
@@ -204,7 +206,7 @@ void attribute(std::vector<LogEvidence>& evidence, const Model& model,
       continue;
     }
     const std::string_view op =
-        model.format == Format::tflite ? operator_in(item.record->headline()) : std::string_view();
+        model.dialect->lines_name_nodes ? operator_in(item.record->headline()) : std::string_view();
     // Level words look like operators ("ERROR: ..."); they are none.
     if (!op.empty() && op != "ERROR" && op != "WARNING" && op != "INFO" && op != "INVALID_ARGUMENT" &&
         op != "INTERNAL")

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "lib/base/relative_path.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
@@ -34,10 +35,9 @@ std::string without_last_number(std::string name) {
 /// The layer, or where the format has none what the value's name says of it.
 std::string layer_of(const Diagnosis& diagnosis, const ReportedLocation& at) {
   if (!at.layer.empty()) return at.layer;
-  const bool torch =
-      diagnosis.model && (diagnosis.model->format == "pt2" || diagnosis.model->format == "pte");
+  const Dialect* dialect = diagnosis.model ? find_dialect(diagnosis.model->format) : nullptr;
   const std::string name = without_numbers(at.value);
-  return torch ? without_last_number(name) : name;
+  return dialect && dialect->numbered_names ? without_last_number(name) : name;
 }
 
 /// Where in the input file a finding is; for a node that a fix made, where that came from.

@@ -9,9 +9,9 @@
 #include "lib/diagnose/cost.h"
 #include "lib/diagnose/describe.h"
 #include "lib/diagnose/fp16_evidence.h"
-#include "lib/diagnose/versions.h"
 #include "lib/edit/apply.h"
 #include "lib/edit/well_typed.h"
+#include "lib/op/dialect.h"
 #include "lib/proof/proof.h"
 
 namespace md {
@@ -116,7 +116,7 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
     lower(reported, "manual", "its types do not hold together: " + *fault);
     return tried;
   }
-  settle_operator_versions(local.model, *after);
+  if (after->dialect->settle) after->dialect->settle(local.model, *after);
   reported.cost = cost_of_change(local.model, *after);
   if (reported.cost.macs > kNoticeableWork && reported.cost.macs > surroundings.total_work())
     lower(reported, "unsafe",
@@ -291,7 +291,7 @@ FixingResult mend(const FixingInput& in) {
   result.model = apply_chosen(in.model, chosen);
   if (!result.model) return result;
   for (const Chosen& choice : chosen) result.fixes[choice.site][choice.tried].applied = true;
-  settle_operator_versions(in.model, *result.model);
+  if (in.model.dialect->settle) in.model.dialect->settle(in.model, *result.model);
   return result;
 }
 

@@ -1,4 +1,5 @@
 #include "lib/diagnose/foreign_log.h"
+#include "lib/op/dialect.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,13 +65,14 @@ void read_exported_node(std::string_view message, Claims& claims) {
   claims.files.insert(claims.files.end(), files.begin(), files.end());
 }
 
-std::map<std::string, Claims> claims_by_log(const std::vector<LogEvidence>& evidence, Format format) {
+std::map<std::string, Claims> claims_by_log(const std::vector<LogEvidence>& evidence,
+                                            const Dialect& dialect) {
   std::map<std::string, Claims> logs;
   for (const LogEvidence& item : evidence) {
     if (item.record->benign) continue;
     Claims& claims = logs[item.path];
     const std::string_view line = item.record->headline();
-    if (format != Format::tflite) {
+    if (!dialect.lines_name_nodes) {
       read_exported_node(item.record->message, claims);
       continue;
     }
@@ -152,7 +154,7 @@ std::vector<std::string> disown_foreign_logs(std::vector<LogEvidence>& evidence,
                                              const std::vector<Prediction>& predictions) {
   std::vector<std::string> notes;
   const std::unordered_set<std::string> known = names_of(model);
-  for (const auto& [log, claims] : claims_by_log(evidence, model.format)) {
+  for (const auto& [log, claims] : claims_by_log(evidence, *model.dialect)) {
     const bool one_is_here = std::any_of(claims.names.begin(), claims.names.end(),
                                          [&](const std::string& name) { return known.contains(name); });
     if (claims.names.empty() || one_is_here) continue;

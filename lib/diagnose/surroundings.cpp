@@ -136,6 +136,7 @@ Patch renamed(Patch patch, const Renaming& nodes, const Renaming& values) {
 Graph cut_out(const Graph& graph, const Cutting& cutting, const std::vector<std::int32_t>& position,
               const Renaming& nodes, const Renaming& values) {
   Graph part;
+  part.dialect = graph.dialect;
   part.name = graph.name;
   for (const ValueId v : cutting.values()) {
     part.values.push_back(graph.value(v));
@@ -168,9 +169,9 @@ Surroundings::Surroundings(const Model& model) : model_(model) {
     for (std::size_t v = 0; v < known.size(); ++v) known[v] = graph.values[v].is_constant();
     for (const NodeId id : graph.order) {
       const Node& node = graph.node(id);
-      if (depends_on_state(node) || !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
-            return v == none_id || known[static_cast<std::size_t>(v)] != 0;
-          }))
+      if (depends_on_state(graph, node) ||
+          !std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId v) { return v == none_id || known[static_cast<std::size_t>(v)] != 0; }))
         continue;
       for (const ValueId v : node.outputs)
         if (v >= 0 && !graph.value(v).is_variable) known[static_cast<std::size_t>(v)] = 1;
@@ -195,7 +196,7 @@ Excerpt Surroundings::around(const Patch& patch) const {
   cutting.add_surroundings();
   const Renaming nodes(cutting.nodes()), values(cutting.values());
   Excerpt excerpt;
-  excerpt.model.format = model_.format;
+  excerpt.model.dialect = model_.dialect;
   const bool calls = std::any_of(cutting.nodes().begin(), cutting.nodes().end(),
                                  [&](NodeId id) { return !graph.node(id).subgraphs.empty(); }) ||
                      std::any_of(patch.new_nodes.begin(), patch.new_nodes.end(),

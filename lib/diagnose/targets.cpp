@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/op/dialect.h"
 #include "lib/target/readable.h"
 
 namespace md {
@@ -85,7 +86,7 @@ Result<ResolvedTargets> from_flags(const DiagnoseRequest& request) {
     auto target = open_target(!versioned && !told.empty() ? flag + "@" + told : flag);
     if (!target) return tl::make_unexpected(target.error());
     if (request.document)
-      if (auto readable = check_readable(**target, request.document->model().format); !readable)
+      if (auto readable = check_readable(**target, *request.document->model().dialect); !readable)
         return usage_error(fmt::format("{}: {}", request.model_path, readable.error().message));
     (*target)->source = "flag";
     const std::string shown = fmt::format("{}@{}", (*target)->name(), (*target)->version.text());
@@ -154,15 +155,17 @@ Result<ResolvedTargets> resolve_targets(const DiagnoseRequest& request) {
       target = from_runtime(runtime, request, resolved.notes);
     }
     const bool unread =
-        target && request.document && !check_readable(*target, request.document->model().format);
+        target && request.document && !check_readable(*target, *request.document->model().dialect);
     if (target && !unread) resolved.targets.push_back(std::move(target));
     if (!unread) return resolved;
     // Its lines count; what another runtime would say of this file is asked of the file's own.
     resolved.notes = {fmt::format("the log is of {}, which does not read .{}: it is not about this file",
-                                  target->name(), name(request.document->model().format))};
+                                  target->name(), request.document->model().dialect->name)};
   }
-  if (!request.document || request.document->model().format != Format::tflite) return resolved;
-  auto target = open_target("litert-gpu");
+  if (!request.document) return resolved;
+  const std::string_view usual = request.document->model().dialect->default_target;
+  if (usual.empty()) return resolved;
+  auto target = open_target(usual);
   if (!target) return tl::make_unexpected(target.error());
   (*target)->source = "default";
   (*target)->assumed = false;

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <set>
+
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
@@ -289,42 +292,26 @@ class FlowComparison {
   std::map<ValueId, ValueId> partner_;
 };
 
-std::vector<std::size_t> all_graphs(const Model& model) {
-  std::vector<std::size_t> all(model.graphs.size());
-  for (std::size_t g = 0; g < all.size(); ++g) all[g] = g;
+std::vector<int> all_graphs(const Model& model) {
+  std::vector<int> all(model.graphs.size());
+  std::iota(all.begin(), all.end(), 0);
   return all;
-}
-
-/// The main graph and those that a live node calls, directly or through others, ascending.
-std::vector<std::size_t> called_graphs(const Model& model) {
-  std::set<std::size_t> called;
-  std::vector<std::size_t> pending = {0};
-  while (!pending.empty()) {
-    const std::size_t g = pending.back();
-    pending.pop_back();
-    if (g >= model.graphs.size() || !called.insert(g).second) continue;
-    for (const NodeId id : model.graphs[g].order)
-      for (const std::int32_t inner : model.graphs[g].node(id).subgraphs)
-        pending.push_back(static_cast<std::size_t>(inner));
-  }
-  return {called.begin(), called.end()};
 }
 
 }  // namespace
 
 std::optional<std::string> same_structure(const Model& edited, const Model& reopened, bool all_bytes) {
-  // A region's graph lies inside the node that calls it and leaves the file with it.
-  const std::vector<std::size_t> kept =
-      edited.format == Format::pt2 ? called_graphs(edited) : all_graphs(edited);
+  const bool inside_nodes = edited.dialect && edited.dialect->graphs_inside_nodes;
+  const std::vector<int> kept = inside_nodes ? called_graphs(edited) : all_graphs(edited);
   if (kept.size() != reopened.graphs.size())
     return fmt::format("the written file has {} graphs, expected {}", reopened.graphs.size(), kept.size());
   for (std::size_t g = 0; g < kept.size(); ++g) {
-    const Graph& meant = edited.graphs[kept[g]];
-    if (auto why = edited.format == Format::pt2 ? FlowComparison(meant, reopened.graphs[g], all_bytes).run()
-                                                : graph_difference(meant, reopened.graphs[g], all_bytes))
+    const Graph& meant = edited.graphs[static_cast<std::size_t>(kept[g])];
+    if (auto why = inside_nodes ? FlowComparison(meant, reopened.graphs[g], all_bytes).run()
+                                : graph_difference(meant, reopened.graphs[g], all_bytes))
       return fmt::format("graph {} {}", g, *why);
   }
-  if (edited.format == Format::pt2) return std::nullopt;
+  if (inside_nodes) return std::nullopt;
   if (!same_signatures(edited.signatures, reopened.signatures))
     return "the written file has other signatures";
   return std::nullopt;

@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/op/ops.h"
+
 namespace md {
-namespace {
-
-bool has_side_effects(const Node& node) {
-  return node.outputs.empty() || !node.subgraphs.empty() || node.op == "ASSIGN_VARIABLE" ||
-         node.op == "CALL_ONCE" || node.op == "VAR_HANDLE" || node.op == "HASHTABLE_IMPORT" ||
-         node.op.find("_.") != std::string::npos;
-}
-
-}  // namespace
-
 void remove_dead(const Graph& graph, Patch& patch) {
   std::set<NodeId> removed(patch.removed.begin(), patch.removed.end());
   std::set<std::pair<NodeId, int>> rewired;
@@ -40,7 +32,7 @@ void remove_dead(const Graph& graph, Patch& patch) {
     const NodeId producer = value < 0 ? none_id : graph.producer(value);
     if (producer == none_id || removed.contains(producer)) continue;
     const Node& node = graph.node(producer);
-    if (has_side_effects(node) || std::any_of(node.outputs.begin(), node.outputs.end(), is_read)) continue;
+    if (has_effects(graph, node) || std::any_of(node.outputs.begin(), node.outputs.end(), is_read)) continue;
     removed.insert(producer);
     patch.removed.push_back(producer);
     candidates.insert(candidates.end(), node.inputs.begin(), node.inputs.end());

@@ -5,56 +5,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "lib/format/torch/schema.h"
-#include "lib/format/torch/types.h"
-#include "lib/op/infer.h"
-#include "lib/op/ops.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
 
-bool agree(const Shape& a, const Shape& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](std::int64_t x, std::int64_t y) { return x == y || x < 0 || y < 0; });
-}
-
-/// Operands that must be of one type, by position.
-std::pair<std::size_t, std::size_t> alike(const OpSpec& spec, const Node& node) {
-  if (spec.binary || spec.compare) return {0, 2};
-  if (node.op == "SELECT" || node.op == "SELECT_V2") return {1, 3};
-  if (node.op == "CONCATENATION" || node.op == "PACK") return {0, node.inputs.size()};
-  return {0, 0};
-}
-
-std::optional<std::string> tflite_fault(const Graph& graph, const Node& node) {
-  const OpSpec* spec = find_op(Format::tflite, node.op);
-  if (!spec) return std::nullopt;
-  std::vector<const Value*> operands;
-  for (const ValueId v : node.inputs) operands.push_back(v < 0 ? nullptr : &graph.value(v));
-  const auto [first, last] = alike(*spec, node);
-  for (std::size_t i = first; i < last && i < operands.size(); ++i)
-    if (operands[first] && operands[i] && operands[first]->dtype != operands[i]->dtype)
-      return fmt::format("its operands are {} and {}", name(operands[first]->dtype),
-                         name(operands[i]->dtype));
-  const auto types = infer_types_or_why(Format::tflite, node, operands, node.outputs.size());
-  if (!types) return types.error().contradiction ? std::optional(types.error().why) : std::nullopt;
-  for (std::size_t i = 0; i < types->size(); ++i) {
-    if (node.outputs[i] < 0) continue;
-    const Value& declared = graph.value(node.outputs[i]);
-    const ValueType& type = (*types)[i];
-    if (type.dtype != declared.dtype || !agree(type.shape, declared.shape))
-      return fmt::format("its result is declared {} of shape {}, it is {} of shape {}", name(declared.dtype),
-                         shape_text(declared.shape), name(type.dtype), shape_text(type.shape));
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> fault(Format format, const Graph& graph, const Node& node) {
-  if (format == Format::tflite) return tflite_fault(graph, node);
-  if (format != Format::pt2) return std::nullopt;
-  if (auto wanted = schema_misfit(graph, node)) return "expected " + *wanted;
-  if (auto wanted = aten_type_misfit(graph, node)) return "expected " + *wanted;
-  return std::nullopt;
+std::optional<std::string> fault(const Dialect* dialect, const Graph& graph, const Node& node) {
+  return dialect && dialect->misfit ? dialect->misfit(graph, node) : std::nullopt;
 }
 
 bool same_type(const Value& a, const Value& b) {
@@ -81,8 +38,8 @@ std::optional<std::string> ill_typed(const Model& before, const Model& after) {
                         std::none_of(node.inputs.begin(), node.inputs.end(), changed_value) &&
                         std::none_of(node.outputs.begin(), node.outputs.end(), changed_value);
       if (same) continue;
-      const auto found = fault(after.format, now, node);
-      if (!found || (old && fault(before.format, *was, *old))) continue;
+      const auto found = fault(after.dialect, now, node);
+      if (!found || (old && fault(before.dialect, *was, *old))) continue;
       return fmt::format("{} (node {}): {}", node.op, id, *found);
     }
   }

@@ -7,11 +7,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "lib/eval/alias.h"
 #include "lib/eval/limits.h"
 #include "lib/eval/node_place.h"
 #include "lib/eval/run_node.h"
-#include "lib/format/torch/alias.h"
-#include "lib/format/torch/view.h"
+#include "lib/op/ops.h"
 
 namespace md {
 namespace {
@@ -111,7 +111,7 @@ class Run {
       live_ += static_cast<std::int64_t>(ran->outputs[i].bytes());
       tensors_[v] = std::move(ran->outputs[i]);
     }
-    if (shares_memory_ && !node.outputs.empty() && aten_in_place(node.op)) {
+    if (shares_memory_ && !node.outputs.empty() && writes_operand(graph_, node)) {
       const Tensor written = tensors_.at(node.outputs[0]);
       if (auto done = share(id, written); !done) return done;
     }
@@ -129,11 +129,18 @@ class Run {
     const ViewRunner run_view = [this](NodeId view, std::size_t output,
                                        const Tensor& operand) -> Result<Tensor> {
       const Node& node = graph_.node(view);
-      const KernelEntry* entry = find_kernel(kernel_name(node));
+      const KernelEntry* entry = find_kernel(graph_, node);
       if (!entry)
-        return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
-      KernelCall call{model_, graph_, node, view, options_,    {&operand},
-                      {},     true,   0,    {},   &variables_, &totals_.work};
+        return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(graph_, node)));
+      KernelCall call{.model = model_,
+                      .graph = graph_,
+                      .node = node,
+                      .id = view,
+                      .options = options_,
+                      .inputs = {&operand},
+                      .carriers = true,
+                      .variables = &variables_,
+                      .work = &totals_.work};
       call.inputs.resize(node.inputs.size());
       call.outputs.resize(node.outputs.size());
       if (auto done = guarded(*entry, call); !done) return tl::make_unexpected(done.error());
@@ -184,10 +191,17 @@ Result<std::vector<Tensor>> run_graph(const Model& model, int graph_index, std::
 
 Result<NodeRun> Run::run(NodeId id, std::vector<const Tensor*> operands) {
   const Node& node = graph_.node(id);
-  const KernelEntry* entry = find_kernel(kernel_name(node));
-  if (!entry) return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
-  KernelCall call{model_, graph_, node, id, options_,    std::move(operands),
-                  {},     false,  0,    {}, &variables_, &totals_.work};
+  const KernelEntry* entry = find_kernel(graph_, node);
+  if (!entry)
+    return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(graph_, node)));
+  KernelCall call{.model = model_,
+                  .graph = graph_,
+                  .node = node,
+                  .id = id,
+                  .options = options_,
+                  .inputs = std::move(operands),
+                  .variables = &variables_,
+                  .work = &totals_.work};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [this](int graph_index, std::vector<Tensor> inputs) {
     return run_graph(model_, graph_index, inputs, options_, variables_, depth_ + 1, totals_);
@@ -246,7 +260,8 @@ std::vector<std::string> missing_kernels(const Model& model) {
   std::set<std::string> missing;
   for (const Graph& graph : model.graphs)
     for (const NodeId id : graph.order)
-      if (std::string op = kernel_name(graph.node(id)); !find_kernel(op)) missing.insert(std::move(op));
+      if (const Node& node = graph.node(id); !find_kernel(graph, node))
+        missing.insert(kernel_name(graph, node));
   return {missing.begin(), missing.end()};
 }
 

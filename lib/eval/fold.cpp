@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "lib/op/ops.h"
+
 namespace md {
 namespace {
 
@@ -20,7 +22,7 @@ std::optional<std::unordered_set<NodeId>> constant_ancestors(const Graph& graph,
     if (producer == none_id || graph.value(v).is_variable) return std::nullopt;
     if (!nodes.insert(producer).second) continue;
     const Node& node = graph.node(producer);
-    if (depends_on_state(node)) return std::nullopt;
+    if (depends_on_state(graph, node)) return std::nullopt;
     for (const ValueId input : node.inputs)
       if (input != none_id) open.push_back(input);
   }
@@ -29,9 +31,8 @@ std::optional<std::unordered_set<NodeId>> constant_ancestors(const Graph& graph,
 
 }  // namespace
 
-bool depends_on_state(const Node& node) {
-  return !node.subgraphs.empty() || node.op == "READ_VARIABLE" || node.op == "VAR_HANDLE" ||
-         node.op == "RANDOM_UNIFORM" || node.op == "RANDOM_STANDARD_NORMAL" || node.op == "MULTINOMIAL";
+bool depends_on_state(const Graph& graph, const Node& node) {
+  return !node.subgraphs.empty() || has_state(graph, node);
 }
 
 bool depends_on_constants_only(const Graph& graph, ValueId value) {

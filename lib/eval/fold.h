@@ -12,7 +12,7 @@ Result<Tensor> fold_value(const Model& model, int graph_index, ValueId value,
 
 /// True when a node's result is not decided by its operands: it calls other graphs, reads a state, or is
 /// random.
-bool depends_on_state(const Node& node);
+bool depends_on_state(const Graph& graph, const Node& node);
 
 /// True when nothing that `value` depends on is known only at run time; an absent operand (none_id) depends
 /// on nothing. Cheap: looks at the graph, computes nothing.

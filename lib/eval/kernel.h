@@ -1,12 +1,13 @@
-// What an operator's kernel looks like, and the table of all kernels. A group of operators is one source file
-// that ends in a function returning its rows; kernel_table.cpp lists the groups (an explicit list:
-// registration from a static library would be dropped by the linker).
+// What an operator's kernel looks like. A group of operators is one source file of its format that ends in a
+// function returning its rows; the format's Dialect lists the groups (an explicit list: registration from a
+// static library would be dropped by the linker).
 #pragma once
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -29,10 +30,10 @@ struct KernelCall {
   NodeId id;
   const EvaluateOptions& options;
   std::vector<const Tensor*> inputs;  ///< parallel to node.inputs; null: absent optional operand
-  std::vector<Tensor> outputs;        ///< the kernel fills one per node output
+  std::vector<Tensor> outputs{};      ///< the kernel fills one per node output
   bool carriers = false;   ///< data operands hold 64-bit codes instead of numbers (proofs of data movement)
   double largest_sum = 0;  ///< largest |partial sum|, kept when options.watch_sums
-  std::function<Result<std::vector<Tensor>>(int graph, std::vector<Tensor> inputs)> call_graph;
+  std::function<Result<std::vector<Tensor>>(int graph, std::vector<Tensor> inputs)> call_graph{};
   VariableStore* variables = nullptr;
   double* work = nullptr;  ///< of the run so far; null: not counted
 
@@ -73,42 +74,18 @@ struct KernelEntry {
   /// computes.
   std::uint32_t moved_operands = 0;
   bool complex = false;  ///< knows that a complex element has two lanes (moved operands: always)
+  /// Whose operator it is: an operator set's name, the code of a custom operator; "": the format's own.
+  std::string_view domain = "";
+  int since = 0, before = std::numeric_limits<int>::max();  ///< operator versions [since, before)
 };
 inline constexpr std::uint32_t all_operands = 0xffffffffu;
 
-/// nullptr: no kernel. TFLite names ("GATHER_ND"), "CUSTOM:code", aten names ("aten.add.Tensor").
-const KernelEntry* find_kernel(std::string_view op);
-/// True for operators whose result element depends only on the operands' elements at its own (broadcast)
-/// position.
-bool is_elementwise(std::string_view op);
-/// The name that a node's kernel is listed under.
-std::string kernel_name(const Node& node);
-
-/// The groups, one a source file.
-std::span<const KernelEntry> unary_kernels();
-std::span<const KernelEntry> binary_kernels();
-std::span<const KernelEntry> logic_kernels();
-std::span<const KernelEntry> movement_kernels();
-std::span<const KernelEntry> padding_kernels();
-std::span<const KernelEntry> slicing_kernels();
-std::span<const KernelEntry> gathering_kernels();
-std::span<const KernelEntry> reduction_kernels();
-std::span<const KernelEntry> matmul_kernels();
-std::span<const KernelEntry> convolution_kernels();
-std::span<const KernelEntry> depthwise_kernels();
-std::span<const KernelEntry> transpose_conv_kernels();
-std::span<const KernelEntry> pooling_kernels();
-std::span<const KernelEntry> normalization_kernels();
-std::span<const KernelEntry> shape_kernels();
-std::span<const KernelEntry> quantization_kernels();
-std::span<const KernelEntry> resize_kernels();
-std::span<const KernelEntry> sorting_kernels();
-std::span<const KernelEntry> control_kernels();
-std::span<const KernelEntry> spectral_kernels();
-std::span<const KernelEntry> recurrent_kernels();
-std::span<const KernelEntry> stablehlo_kernels();
-std::span<const KernelEntry> bit_kernels();
-std::span<const KernelEntry> stablehlo_indexed_kernels();
+/// The kernel of the node's operator, domain and version in the dialect of its graph; nullptr: none.
+const KernelEntry* find_kernel(const Graph& graph, const Node& node);
+/// The newest kernel of an operator of the format's own domain, for kernels that stand on another's.
+const KernelEntry* find_kernel(const Dialect& dialect, std::string_view op);
+/// What a message calls the operator: its name, with the code behind where that says what it does.
+std::string kernel_name(const Graph& graph, const Node& node);
 
 /// Code of a number in a carrier tensor: negative, one for each bit pattern of `dtype`. Index values are >=
 /// 0.

@@ -1,76 +1,59 @@
 #include <bit>
 #include <cstring>
-#include <unordered_set>
+#include <unordered_map>
+#include <vector>
 
 #include "lib/eval/kernel.h"
 #include "lib/eval/limits.h"
 #include "lib/eval/node_place.h"
-#include "lib/format/torch/call.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
 
-using Group = std::span<const KernelEntry> (*)();
-constexpr Group groups[] = {
-    unary_kernels,
-    binary_kernels,
-    logic_kernels,
-    movement_kernels,
-    padding_kernels,
-    slicing_kernels,
-    gathering_kernels,
-    reduction_kernels,
-    matmul_kernels,
-    convolution_kernels,
-    depthwise_kernels,
-    transpose_conv_kernels,
-    pooling_kernels,
-    normalization_kernels,
-    shape_kernels,
-    quantization_kernels,
-    resize_kernels,
-    sorting_kernels,
-    control_kernels,
-    spectral_kernels,
-    recurrent_kernels,
-    stablehlo_kernels,
-    bit_kernels,
-    stablehlo_indexed_kernels,
-    aten_movement_kernels,
-    aten_elementwise_kernels,
-    aten_reduction_kernels,
-    aten_contraction_kernels,
-    aten_complex_kernels,
-    aten_index_kernels,
-    aten_factory_kernels,
-    aten_quantized_kernels,
-    aten_network_kernels,
-};
+using Rows = std::unordered_map<std::string_view, std::vector<const KernelEntry*>>;
+
+const Rows& rows_of(const Dialect& dialect) {
+  static const std::unordered_map<const Dialect*, Rows> tables = [] {
+    std::unordered_map<const Dialect*, Rows> all;
+    for (const Dialect* known : dialects())
+      for (const KernelGroup group : known->kernels)
+        for (const KernelEntry& entry : group()) all[known][entry.op].push_back(&entry);
+    return all;
+  }();
+  static const Rows none;
+  const auto at = tables.find(&dialect);
+  return at == tables.end() ? none : at->second;
+}
 
 }  // namespace
 
-const KernelEntry* find_kernel(std::string_view op) {
-  static const std::unordered_map<std::string_view, const KernelEntry*> table = [] {
-    std::unordered_map<std::string_view, const KernelEntry*> rows;
-    for (const Group group : groups)
-      for (const KernelEntry& entry : group()) rows.emplace(entry.op, &entry);
-    return rows;
-  }();
-  const auto at = table.find(op);
-  return at == table.end() ? nullptr : at->second;
+const KernelEntry* find_kernel(const Graph& graph, const Node& node) {
+  if (!graph.dialect) return nullptr;
+  const Rows& rows = rows_of(*graph.dialect);
+  const auto at = rows.find(node.op);
+  if (at == rows.end()) return nullptr;
+  const std::string_view by_code = graph.dialect->custom_operator;
+  const std::string_view domain = by_code.empty() || node.op == by_code ? node.custom : std::string_view();
+  for (const KernelEntry* entry : at->second)
+    if (entry->domain == domain && node.version >= entry->since && node.version < entry->before) return entry;
+  return nullptr;
 }
 
-bool is_elementwise(std::string_view op) {
-  static const std::unordered_set<std::string_view> table = [] {
-    std::unordered_set<std::string_view> ops = {"CAST", "QUANTIZE", "DEQUANTIZE", "FAKE_QUANT", "ZEROS_LIKE"};
-    for (const Group group : {unary_kernels, binary_kernels, logic_kernels, bit_kernels})
-      for (const KernelEntry& entry : group()) ops.insert(entry.op);
-    return ops;
-  }();
-  return table.count(op) != 0;
+const KernelEntry* find_kernel(const Dialect& dialect, std::string_view op) {
+  const Rows& rows = rows_of(dialect);
+  const auto at = rows.find(op);
+  const KernelEntry* newest = nullptr;
+  if (at != rows.end())
+    for (const KernelEntry* entry : at->second)
+      if (entry->domain.empty() && (!newest || entry->since > newest->since)) newest = entry;
+  return newest;
 }
 
-std::string kernel_name(const Node& node) { return node.op == "CUSTOM" ? "CUSTOM:" + node.custom : node.op; }
+std::string kernel_name(const Graph& graph, const Node& node) {
+  const bool by_code = graph.dialect && !node.op.empty() && node.op == graph.dialect->custom_operator;
+  return by_code ? node.op + ":" + node.custom : node.op;
+}
 
 Status KernelCall::need(std::size_t n) const {
   for (std::size_t i = 0; i < n; ++i)
@@ -79,12 +62,12 @@ Status KernelCall::need(std::size_t n) const {
 }
 
 tl::unexpected<Error> KernelCall::bad(std::string what) const {
-  return input_error(node_place(node, kernel_name(node)) + ": " + what);
+  return input_error(node_place(node, kernel_name(graph, node)) + ": " + what);
 }
 
 tl::unexpected<Error> KernelCall::unsupported(std::string what) const {
   return fail(Error::Kind::unsupported,
-              fmt::format("no kernel for {} {}", node_place(node, kernel_name(node)), what));
+              fmt::format("no kernel for {} {}", node_place(node, kernel_name(graph, node)), what));
 }
 
 Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {

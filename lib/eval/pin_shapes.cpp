@@ -7,6 +7,7 @@
 
 #include "lib/base/nearest.h"
 #include "lib/eval/fold.h"
+#include "lib/op/dialect.h"
 #include "lib/op/infer.h"
 
 namespace md {
@@ -75,7 +76,7 @@ class Pinning {
   }
 
   Status settle(const Node& node, NodeId id, const std::vector<const Value*>& operands) {
-    auto types = infer_types(Format::tflite, node, operands, node.outputs.size());
+    auto types = infer_types(*graph_.dialect, node, operands, node.outputs.size());
     if (!types)
       return fail(
           Error::Kind::unsupported,
@@ -137,9 +138,9 @@ class Pinning {
 }  // namespace
 
 Result<Model> pin_shapes(const Model& model, const std::map<std::string, Shape>& shapes) {
-  if (model.format != Format::tflite)
+  if (!model.dialect->infer)
     return usage_error(fmt::format("--shape: shapes of .{} files cannot be pinned; export with fixed sizes",
-                                   name(model.format)));
+                                   model.dialect->name));
   if (model.graphs.empty()) return input_error("--shape: the model holds no graph");
   Pinning pinning(model);
   for (const auto& [name, shape] : shapes)

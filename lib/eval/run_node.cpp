@@ -56,11 +56,13 @@ Status guarded(const KernelEntry& entry, KernelCall& call) {
   } catch (const TensorFault& fault) {
     return call.bad(fmt::format("{}: the operator's types and operands do not fit each other", fault.what()));
   } catch (const std::bad_alloc&) {
-    return fail(Error::Kind::unsupported, fmt::format("{}: there is not enough memory for it",
-                                                      node_place(call.node, kernel_name(call.node))));
+    return fail(Error::Kind::unsupported,
+                fmt::format("{}: there is not enough memory for it",
+                            node_place(call.node, kernel_name(call.graph, call.node))));
   } catch (const std::length_error&) {
-    return fail(Error::Kind::unsupported, fmt::format("{}: sizes past what memory can hold",
-                                                      node_place(call.node, kernel_name(call.node))));
+    return fail(Error::Kind::unsupported,
+                fmt::format("{}: sizes past what memory can hold",
+                            node_place(call.node, kernel_name(call.graph, call.node))));
   }
 }
 
@@ -107,8 +109,9 @@ Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id,
                          std::vector<const Tensor*> operands, const EvaluateOptions& options,
                          VariableStore* variables, bool carriers) {
   const Node& node = graph.node(id);
-  const KernelEntry* entry = find_kernel(kernel_name(node));
-  if (!entry) return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(node)));
+  const KernelEntry* entry = find_kernel(graph, node);
+  if (!entry)
+    return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(graph, node)));
   EvaluateOptions own = options;
   if (own.max_bytes <= 0 || own.max_work <= 0) {
     const EvaluationLimits limits = default_limits(model);
@@ -116,7 +119,15 @@ Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id,
     if (own.max_work <= 0) own.max_work = limits.work;
   }
   double work = 0;
-  KernelCall call{model, graph, node, id, own, std::move(operands), {}, carriers, 0, {}, variables, &work};
+  KernelCall call{.model = model,
+                  .graph = graph,
+                  .node = node,
+                  .id = id,
+                  .options = own,
+                  .inputs = std::move(operands),
+                  .carriers = carriers,
+                  .variables = variables,
+                  .work = &work};
   call.outputs.resize(node.outputs.size());
   call.call_graph = [&](int graph_index, std::vector<Tensor> inputs) {
     return evaluate(model, graph_index, inputs, own);

@@ -45,11 +45,6 @@ class Document {
 Result<std::unique_ptr<Document>> open_document(const std::string& path);
 Result<std::unique_ptr<Document>> open_document(std::shared_ptr<const MappedFile> file);
 
-/// One opener a format, defined beside its reader.
-Result<std::unique_ptr<Document>> open_tflite(std::shared_ptr<const MappedFile> file);
-Result<std::unique_ptr<Document>> open_pt2(std::shared_ptr<const MappedFile> file);
-Result<std::unique_ptr<Document>> open_pte(std::shared_ptr<const MappedFile> file);
-
 /// Collects the output in memory (tests, re-checks of small files).
 class MemorySink : public ByteSink {
  public:

@@ -32,26 +32,6 @@ Constant Constant::own(std::vector<std::uint8_t> bytes) {
   return {Bytes(*owner), owner};
 }
 
-std::string_view name(Format format) {
-  switch (format) {
-    case Format::tflite:
-      return "tflite";
-    case Format::onnx:
-      return "onnx";
-    case Format::pt2:
-      return "pt2";
-    case Format::pte:
-      return "pte";
-  }
-  return "";
-}
-
-std::optional<Format> format_from_name(std::string_view text) {
-  for (const Format format : {Format::tflite, Format::onnx, Format::pt2, Format::pte})
-    if (name(format) == text) return format;
-  return std::nullopt;
-}
-
 bool Graph::is_live(NodeId id) const {
   return id >= 0 && static_cast<std::size_t>(id) < live_mark_.size() &&
          live_mark_[static_cast<std::size_t>(id)] != 0;

@@ -21,6 +21,8 @@
 
 namespace md {
 
+struct Dialect;  ///< a file format and its operators: lib/op/dialect.h
+
 using ValueId = std::int32_t;  ///< index into Graph::values; -1: an optional operand that is absent
 using NodeId = std::int32_t;   ///< index into Graph::nodes
 inline constexpr std::int32_t none_id = -1;
@@ -111,6 +113,7 @@ struct Use {
 };
 
 struct Graph {
+  const Dialect* dialect = nullptr;  ///< whose operators these are; null: nobody's, nothing is known of them
   std::string name;
   std::vector<Value> values;
   std::vector<Node> nodes;    ///< positions are ids; removed nodes stay as holes that `order` does not list
@@ -145,13 +148,9 @@ struct ModelSignature {
   std::vector<std::pair<std::string, ValueId>> inputs, outputs;
 };
 
-enum class Format { tflite, onnx, pt2, pte };
-std::string_view name(Format format);
-std::optional<Format> format_from_name(std::string_view name);
-
 struct Model {
-  Format format = Format::tflite;
-  std::string producer;  ///< what wrote the file, when it says so
+  const Dialect* dialect = nullptr;  ///< the format; null only in a model that nobody has read
+  std::string producer;              ///< what wrote the file, when it says so
   std::vector<Graph> graphs;
   std::vector<ModelSignature> signatures;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< names and short texts worth showing

@@ -11,8 +11,8 @@ namespace {
 
 class Comparison {
  public:
-  Comparison(const Graph& a, const Graph& b, Format format)
-      : a_(a), b_(b), format_(format), partner_(a.values.size(), none_id) {}
+  Comparison(const Graph& a, const Graph& b, const Dialect& dialect)
+      : a_(a), b_(b), dialect_(dialect), partner_(a.values.size(), none_id) {}
 
   std::optional<std::string> run() {
     pair_all(a_.inputs, b_.inputs, "the graph's inputs");
@@ -35,7 +35,7 @@ class Comparison {
       return tell(fmt::format("{}: the other is {} {}", where, y.op, y.custom));
     if (x.version != y.version)
       return tell(fmt::format("{}: version {} and {}", where, x.version, y.version));
-    if (!same_attributes(format_, x, y)) return tell(where + ": the attributes differ");
+    if (!same_attributes(dialect_, x, y)) return tell(where + ": the attributes differ");
     if (x.subgraphs != y.subgraphs) return tell(where + ": the subgraphs differ");
     if (x.input_names != y.input_names) return tell(where + ": the argument names differ");
     pair_all(x.inputs, y.inputs, where + ": the operands");
@@ -71,15 +71,15 @@ class Comparison {
   }
 
   const Graph &a_, &b_;
-  Format format_;
+  const Dialect& dialect_;
   std::vector<ValueId> partner_;
   std::optional<std::string> difference_;
 };
 
 }  // namespace
 
-std::optional<std::string> first_difference(const Graph& a, const Graph& b, Format format) {
-  return Comparison(a, b, format).run();
+std::optional<std::string> first_difference(const Graph& a, const Graph& b, const Dialect& dialect) {
+  return Comparison(a, b, dialect).run();
 }
 
 }  // namespace md

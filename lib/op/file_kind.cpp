@@ -16,10 +16,6 @@ struct Magic {
 using namespace std::string_view_literals;
 
 constexpr Magic magics[] = {
-    {4, "TFL3"sv, FileKind::tflite},
-    {4, "ET12"sv, FileKind::pte},
-    {0, "PK\x03\x04"sv, FileKind::zip},
-    {0, "PK\x05\x06"sv, FileKind::zip},
     {0, "version https://git-lfs"sv, FileKind::git_lfs_pointer},
     {0, "\x89PNG\r\n\x1a\n"sv, FileKind::png},
     {0, "\xff\xd8\xff"sv, FileKind::jpeg},
@@ -135,12 +131,6 @@ FileKind kind_of(Bytes bytes) {
 
 std::string_view description(FileKind kind) {
   switch (kind) {
-    case FileKind::tflite:
-      return "a TFLite model";
-    case FileKind::pte:
-      return "an ExecuTorch program";
-    case FileKind::zip:
-      return "a zip archive";
     case FileKind::onnx:
       return "an ONNX model";
     case FileKind::empty:

@@ -1,4 +1,5 @@
-// What kind of file the first bytes say it is, for opening it and for naming it in an error.
+// What kind of file the first bytes of one say it is that no format of this build recognizes: for naming it
+// in an error.
 #pragma once
 #include <string_view>
 
@@ -7,9 +8,6 @@
 namespace md {
 
 enum class FileKind {
-  tflite,
-  pte,
-  zip,
   onnx,
   empty,
   git_lfs_pointer,
@@ -39,6 +37,9 @@ enum class FileKind {
   flatbuffer,
   unknown
 };
+
+/// Of the one model format that is named here and has no reader.
+inline constexpr std::string_view unread_model_extension = ".onnx";
 
 /// By content only, never by name. Reads at most the first kilobyte (and, for a tar, its header).
 FileKind kind_of(Bytes bytes);

@@ -1,4 +1,4 @@
-// Output types of TFLite operators from their operands and attributes: for replacements, and for text models
+// Output types of operators from their operands and attributes: for replacements, and for text models
 // that leave a type out.
 #pragma once
 #include <span>
@@ -24,7 +24,7 @@ inline ValueType type_of(const Value& value) { return {value.dtype, value.shape,
 /// constants. A dynamic dimension stays dynamic. Quantization passes through operators that keep it
 /// (movement, RELU, pools) and is absent otherwise. The error says what is wrong with the operands, or that
 /// the operator's type must be written down.
-tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, const Node& node,
+tl::expected<std::vector<ValueType>, std::string> infer_types(const Dialect& dialect, const Node& node,
                                                               std::span<const Value* const> operands,
                                                               std::size_t outputs);
 
@@ -34,14 +34,9 @@ struct NoType {
   bool contradiction = true;  ///< the operands do not go together; false: nothing is known, or values decide
 };
 /// The same, telling operands that contradict each other from those whose result cannot be known from here.
-tl::expected<std::vector<ValueType>, NoType> infer_types_or_why(Format format, const Node& node,
+tl::expected<std::vector<ValueType>, NoType> infer_types_or_why(const Dialect& dialect, const Node& node,
                                                                 std::span<const Value* const> operands,
                                                                 std::size_t outputs);
-
-/// Fills the attributes that only repeat what the operands and results say (CAST's types, SPLIT's count,
-/// PACK's count) and that `node` does not have yet.
-void set_derived_attributes(Node& node, std::span<const Value* const> operands,
-                            std::span<const ValueType> outputs);
 
 /// numpy's rule: aligned at the right, 1 stretches. nullopt: not broadcastable.
 std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);

@@ -1,11 +1,11 @@
-#include "lib/op/ops.h"
+#include "lib/op/dialect.h"
 
 #include <algorithm>
 
 namespace md {
 namespace {
 
-const OpTable* table_of(Format format) { return format == Format::tflite ? &tflite_ops() : nullptr; }
+const OpTable* table_of(const Dialect& dialect) { return dialect.operators ? &dialect.operators() : nullptr; }
 
 /// Integers, booleans and enumerations compare by number: a reader may give 0 where the table says false.
 bool same_value(const AttrValue& a, const AttrValue& b) {
@@ -17,6 +17,16 @@ bool same_value(const AttrValue& a, const AttrValue& b) {
   };
   const auto x = number(a), y = number(b);
   return x && y ? *x == *y : a == b;
+}
+
+const OpSpec* find_row(const Dialect& dialect, std::string_view op) {
+  const OpTable* table = table_of(dialect);
+  if (!table) return nullptr;
+  const auto at =
+      std::lower_bound(table->ops.begin(), table->ops.end(), op,
+                       [](const OpSpec& spec, std::string_view text) { return spec.name < text; });
+  if (at != table->ops.end() && at->name == op) return &*at;
+  return table->by_form ? table->by_form(op) : nullptr;
 }
 
 }  // namespace
@@ -33,27 +43,49 @@ const AttributeSpec* OpSpec::find(std::string_view attribute) const {
   return nullptr;
 }
 
-bool has_op_table(Format format) { return table_of(format) != nullptr; }
-
-const OpSpec* find_op(Format format, std::string_view op) {
-  const OpTable* table = table_of(format);
-  if (!table) return nullptr;
-  const auto at =
-      std::lower_bound(table->ops.begin(), table->ops.end(), op,
-                       [](const OpSpec& spec, std::string_view text) { return spec.name < text; });
-  return at != table->ops.end() && at->name == op ? &*at : nullptr;
+bool has_op_table(const Dialect& dialect) {
+  const OpTable* table = table_of(dialect);
+  return table && table->complete;
 }
 
-std::vector<std::string> op_names(Format format) {
+const OpSpec* find_op(const Dialect& dialect, std::string_view op) {
+  return has_op_table(dialect) ? find_row(dialect, op) : nullptr;
+}
+
+const OpSpec* row_of(const Graph& graph, const Node& node) {
+  return graph.dialect ? find_row(*graph.dialect, node.op) : nullptr;
+}
+
+bool is_elementwise(const Graph& graph, const Node& node) {
+  const OpSpec* row = row_of(graph, node);
+  return row && row->is_elementwise();
+}
+
+bool has_state(const Graph& graph, const Node& node) {
+  const OpSpec* row = row_of(graph, node);
+  return row && row->has_state();
+}
+
+bool writes_operand(const Graph& graph, const Node& node) {
+  const OpSpec* row = row_of(graph, node);
+  return row && row->writes_operand;
+}
+
+bool has_effects(const Graph& graph, const Node& node) {
+  const OpSpec* row = row_of(graph, node);
+  return node.outputs.empty() || !node.subgraphs.empty() || (row && row->has_effects());
+}
+
+std::vector<std::string> op_names(const Dialect& dialect) {
   std::vector<std::string> names;
-  if (const OpTable* table = table_of(format))
+  if (const OpTable* table = table_of(dialect); table && table->complete)
     for (const OpSpec& spec : table->ops) names.push_back(spec.name);
   return names;
 }
 
-Attributes with_defaults(Format format, const Node& node) {
+Attributes with_defaults(const Dialect& dialect, const Node& node) {
   Attributes full;
-  const OpSpec* spec = find_op(format, node.op);
+  const OpSpec* spec = find_op(dialect, node.op);
   if (spec)
     for (const AttributeSpec& attribute : spec->attributes) {
       const AttrValue* own = node.attrs.find(attribute.name);
@@ -63,8 +95,8 @@ Attributes with_defaults(Format format, const Node& node) {
   return full;
 }
 
-bool same_attributes(Format format, const Node& a, const Node& b) {
-  const Attributes x = with_defaults(format, a), y = with_defaults(format, b);
+bool same_attributes(const Dialect& dialect, const Node& a, const Node& b) {
+  const Attributes x = with_defaults(dialect, a), y = with_defaults(dialect, b);
   const auto within = [](const Attributes& small, const Attributes& large) {
     return std::all_of(small.begin(), small.end(), [&](const auto& entry) {
       const AttrValue* other = large.find(entry.first);
@@ -74,9 +106,9 @@ bool same_attributes(Format format, const Node& a, const Node& b) {
   return within(x, y) && within(y, x);
 }
 
-const AttrValue* attribute_or_usual(Format format, const Node& node, std::string_view name) {
+const AttrValue* attribute_or_usual(const Dialect& dialect, const Node& node, std::string_view name) {
   if (const AttrValue* own = node.attrs.find(name)) return own;
-  const OpSpec* spec = find_op(format, node.op);
+  const OpSpec* spec = find_op(dialect, node.op);
   const AttributeSpec* attribute = spec ? spec->find(name) : nullptr;
   return attribute ? &attribute->usual : nullptr;
 }

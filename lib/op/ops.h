@@ -1,7 +1,9 @@
 // What each format's operators are called and take: operand names, attributes with defaults, enumerations,
 // traits. The one place for it: the rule language checks names here, the text form leaves defaults out by it.
-// One file a format: ops_tflite.cpp. A format without a table (find_op gives null for all) is not checked.
+// One file a format: lib/format/NAME/operators.cpp. A format without a table (find_op gives null for all) is
+// not checked.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,47 +50,100 @@ struct OperandSpec {
 };
 inline constexpr int any_number = 1 << 30;  ///< of results or operands
 
+/// What an operator is, in the fewest words: what proofs, costs and bounds follow from.
+enum class Primitive : std::uint8_t {
+  opaque,    ///< nothing is known
+  map,       ///< a function of one element
+  zip,       ///< a function of the elements at one position, operands broadcast
+  select,    ///< one of the elements at its position
+  reduce,    ///< folds axes, or runs along one
+  contract,  ///< sums of products: matrix products
+  window,    ///< sums or folds of windows: convolutions, pools, resizing
+  move,      ///< every result element is an operand's element, or a constant: which one, shapes and sizes say
+  gather,    ///< the same, and index operands say which one
+  scatter,   ///< writes elements where index operands say
+  sort,
+  random,   ///< another result in each run
+  control,  ///< runs a graph
+  state     ///< reads or writes what outlives a run
+};
+
 struct OpSpec {
   std::string name;
   std::vector<std::string> operands;  ///< names in order, without '?'
   int required = 0;                   ///< leading operands that must be there
   bool variadic = false;              ///< the last name stands for one or more operands
   bool commutative = false;           ///< the first two operands may be swapped
-  bool unary = false;                 ///< elementwise, one operand, same type and shape
-  bool binary = false;                ///< elementwise, two operands, numpy broadcasting, same type
-  bool compare = false;               ///< as binary, but the result is bool
-  bool movement = false;              ///< moves elements, computes none
+  Primitive primitive = Primitive::opaque;
+  bool unary = false;    ///< elementwise, one operand, same type and shape
+  bool binary = false;   ///< elementwise, two operands, numpy broadcasting, same type
+  bool compare = false;  ///< as binary, but the result is bool
   bool keeps_kind =
       false;  ///< the first result is a float, an integer, a complex number as its first operand is
   std::vector<OperandSpec> operand_specs;   ///< parallel to `operands`
   int least_operands = 0;                   ///< all, absent ones in between counted
   int least_results = 1, most_results = 1;  ///< absent ones count nowhere but in operators with any number
   std::vector<AttributeSpec> attributes;
+  /// Bounds of its result's real numbers, whatever its operands are.
+  double low = -HUGE_VAL, high = HUGE_VAL;
+  /// Terms of each sum that it computes; null: 1.
+  std::int64_t (*terms)(const Graph& graph, const Node& node) = nullptr;
+  /// Of one run; null: one for each result element, none for an operator that moves.
+  std::int64_t (*multiply_adds)(const Graph& graph, const Node& node) = nullptr;
+  bool writes_operand = false;  ///< its first operand's memory holds the result afterwards
+  bool views_operand = false;   ///< its result shares its first operand's memory
+  bool keeps_state = false;     ///< what it reads or writes outlives the run, whatever else it computes
+  bool only_reads = false;      ///< of an operator with state: it leaves none changed
   const AttributeSpec* find(std::string_view attribute) const;
+
+  /// Every result element is an operand's element or a constant.
+  bool moves() const {
+    return primitive == Primitive::move || primitive == Primitive::gather || primitive == Primitive::select;
+  }
+  bool is_elementwise() const {
+    return primitive == Primitive::map || primitive == Primitive::zip || primitive == Primitive::select;
+  }
+  /// Its operands do not decide its results, or may not: nothing to fold, and not the same in another place.
+  bool has_state() const {
+    return keeps_state || writes_operand || primitive == Primitive::state || primitive == Primitive::random;
+  }
+  /// A run leaves something behind, or may: it stays also where nobody reads its results.
+  bool has_effects() const {
+    return writes_operand || (keeps_state && !only_reads) || (primitive == Primitive::state && !only_reads);
+  }
 };
 
-bool has_op_table(Format format);
-/// Null when the format has no table or the operator is not in it.
-const OpSpec* find_op(Format format, std::string_view op);
-std::vector<std::string> op_names(Format format);
+/// The row of a node's operator in its graph's dialect; null: there is none, nothing is known of it.
+const OpSpec* row_of(const Graph& graph, const Node& node);
+/// The questions that need no row at hand; false for operators without one.
+bool is_elementwise(const Graph& graph, const Node& node);
+bool has_state(const Graph& graph, const Node& node);
+bool writes_operand(const Graph& graph, const Node& node);
+/// Also of nodes without results and of those that call graphs.
+bool has_effects(const Graph& graph, const Node& node);
+
+/// Whether the format's table is complete: text is held to its names and attributes.
+bool has_op_table(const Dialect& dialect);
+/// The row that text is held to; null when the format has no complete table or the operator is not in it.
+const OpSpec* find_op(const Dialect& dialect, std::string_view op);
+std::vector<std::string> op_names(const Dialect& dialect);
 
 /// The attributes with every known field present: absent ones get their usual value.
-Attributes with_defaults(Format format, const Node& node);
+Attributes with_defaults(const Dialect& dialect, const Node& node);
 /// Equal after both are completed with their defaults, in any order. Ignored attributes are compared too.
-bool same_attributes(Format format, const Node& a, const Node& b);
+bool same_attributes(const Dialect& dialect, const Node& a, const Node& b);
 /// The value of an attribute, or its usual value; null when the operator has no such attribute and none is
 /// set.
-const AttrValue* attribute_or_usual(Format format, const Node& node, std::string_view name);
-
-/// "f32" as TFLite's TensorType enumeration value {0, "FLOAT32"}; nullopt when TFLite has no such type.
-std::optional<EnumValue> tflite_tensor_type(DType dtype);
-std::optional<DType> dtype_of_tflite(std::int64_t tensor_type);
+const AttrValue* attribute_or_usual(const Dialect& dialect, const Node& node, std::string_view name);
 
 /// The table of one format; parsed at its first use.
 struct OpTable {
+  bool complete =
+      true;  ///< with operand names and attributes, and all operators; else only with what they are
   std::vector<EnumSpec> enums;
   std::vector<OpSpec> ops;  ///< ordered by name
+  /// What the form of a name tells of an operator that is not listed; may be null, and may give null.
+  const OpSpec* (*by_form)(std::string_view op) = nullptr;
 };
-const OpTable& tflite_ops();
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "lib/base/nearest.h"
+#include "lib/op/dialect.h"
 #include "lib/op/infer.h"
 #include "lib/op/lexer.h"
 #include "lib/op/literals.h"
@@ -17,9 +18,9 @@ using Kind = Token::Kind;
 
 class Parser {
  public:
-  Parser(const std::string& path, int first_line, std::string_view text, Format format)
+  Parser(const std::string& path, int first_line, std::string_view text, const Dialect& dialect)
       : lexer_(path, first_line, text) {
-    model_.format = format;
+    model_.dialect = &dialect;
   }
 
   Result<Model> parse() {
@@ -35,6 +36,7 @@ class Parser {
 
   void begin_graph(std::string name) {
     model_.graphs.emplace_back();
+    graph().dialect = model_.dialect;
     graph().name = std::move(name);
     names_.clear();
   }
@@ -168,9 +170,9 @@ class Parser {
         node.op += lexer_.take().text;
       }
     }
-    if (has_op_table(model_.format) && !find_op(model_.format, node.op))
+    if (has_op_table(*model_.dialect) && !find_op(*model_.dialect, node.op))
       return lexer_.fail(
-          fmt::format("unknown operator {}{}", node.op, did_you_mean(node.op, op_names(model_.format))),
+          fmt::format("unknown operator {}{}", node.op, did_you_mean(node.op, op_names(*model_.dialect))),
           line);
     if (lexer_.accept("@")) {
       if (lexer_.peek().kind != Kind::integer)
@@ -194,7 +196,7 @@ class Parser {
   }
 
   void attributes(Node& node) {
-    const OpSpec* spec = find_op(model_.format, node.op);
+    const OpSpec* spec = find_op(*model_.dialect, node.op);
     while (!lexer_.failed() && !lexer_.accept("}")) {
       if (lexer_.peek().kind != Kind::name && lexer_.peek().kind != Kind::string)
         return void(lexer_.fail(fmt::format("expected an attribute's name, not {}", lexer_.seen())));
@@ -232,7 +234,7 @@ class Parser {
     if (node.outputs.empty()) return;
     std::vector<const Value*> operands;
     for (const ValueId v : node.inputs) operands.push_back(v < 0 ? nullptr : &graph().value(v));
-    const auto inferred = infer_types(model_.format, node, operands, node.outputs.size());
+    const auto inferred = infer_types(*model_.dialect, node, operands, node.outputs.size());
     if (!inferred)
       return void(lexer_.fail(
           fmt::format("{}: {}; write the result's type behind \" : \"", node.op, inferred.error()), line));
@@ -251,8 +253,8 @@ class Parser {
     std::vector<ValueType> results;
     for (const ValueId v : node.inputs) operands.push_back(v < 0 ? nullptr : &graph().value(v));
     for (const ValueId v : node.outputs) results.push_back(v < 0 ? ValueType() : type_of(graph().value(v)));
-    if (model_.format == Format::tflite) set_derived_attributes(node, operands, results);
-    node.attrs = with_defaults(model_.format, node);
+    if (model_.dialect->complete_attributes) model_.dialect->complete_attributes(node, operands, results);
+    node.attrs = with_defaults(*model_.dialect, node);
   }
 
   Lexer lexer_;
@@ -263,8 +265,9 @@ class Parser {
 
 }  // namespace
 
-Result<Model> parse_model(const std::string& path, int first_line, std::string_view text, Format format) {
-  return Parser(path, first_line, text, format).parse();
+Result<Model> parse_model(const std::string& path, int first_line, std::string_view text,
+                          const Dialect& dialect) {
+  return Parser(path, first_line, text, dialect).parse();
 }
 
 }  // namespace md

@@ -60,8 +60,8 @@ std::string constant_text(const Value& value, const TextOptions& options) {
 
 class Printer {
  public:
-  Printer(const Graph& graph, Format format, const TextOptions& options)
-      : graph_(graph), format_(format), options_(options) {
+  Printer(const Graph& graph, const Dialect& dialect, const TextOptions& options)
+      : graph_(graph), dialect_(dialect), options_(options) {
     for (const Value& value : graph.values) ++names_[value.name];
   }
 
@@ -136,7 +136,7 @@ class Printer {
 
   std::string attributes_text(const Node& node) const {
     std::string out;
-    const OpSpec* spec = find_op(format_, node.op);
+    const OpSpec* spec = find_op(dialect_, node.op);
     for (const auto& [key, value] : node.attrs) {
       const AttributeSpec* known = spec ? spec->find(key) : nullptr;
       if (known && known->usual == value) continue;
@@ -150,7 +150,7 @@ class Printer {
   }
 
   const Graph& graph_;
-  Format format_;
+  const Dialect& dialect_;
   const TextOptions& options_;
   std::map<std::string_view, int> names_;
   std::vector<char> read_;
@@ -196,22 +196,22 @@ std::string print_attribute(const AttrValue& value) {
   return std::visit(Visitor{}, value);
 }
 
-std::string print(const Graph& graph, Format format, const TextOptions& options) {
-  return Printer(graph, format, options).all();
+std::string print(const Graph& graph, const Dialect& dialect, const TextOptions& options) {
+  return Printer(graph, dialect, options).all();
 }
 
 std::string print(const Model& model, const TextOptions& options) {
   std::string out;
   for (std::size_t i = 0; i < model.graphs.size(); ++i) {
     if (i) out += "\ngraph " + quoted(model.graphs[i].name) + '\n';
-    out += print(model.graphs[i], model.format, options);
+    out += print(model.graphs[i], *model.dialect, options);
   }
   return out;
 }
 
-std::string print_node(const Graph& graph, NodeId id, Format format) {
+std::string print_node(const Graph& graph, NodeId id, const Dialect& dialect) {
   const TextOptions options;
-  return Printer(graph, format, options).statement(id);
+  return Printer(graph, dialect, options).statement(id);
 }
 
 }  // namespace md

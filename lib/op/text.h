@@ -28,10 +28,10 @@ struct TextOptions {
       -1;  ///< constants with more elements are printed as "...": not readable again; -1: none
 };
 
-std::string print(const Graph& graph, Format format, const TextOptions& options = {});
+std::string print(const Graph& graph, const Dialect& dialect, const TextOptions& options = {});
 std::string print(const Model& model, const TextOptions& options = {});
 /// One statement, without line end.
-std::string print_node(const Graph& graph, NodeId id, Format format);
+std::string print_node(const Graph& graph, NodeId id, const Dialect& dialect);
 /// "f32[1, 4] q(0.5, -3)"
 std::string print_type(const Value& value);
 /// "1", "[1, 2]", "SAME", "\"text\"": an attribute as the text form writes it.
@@ -39,9 +39,10 @@ std::string print_attribute(const AttrValue& value);
 
 /// Errors are path:line; `first_line` is the line of the first line of `text`. The graphs are indexed.
 /// Attributes that the operator table knows and the text leaves out get their usual value.
-Result<Model> parse_model(const std::string& path, int first_line, std::string_view text, Format format);
+Result<Model> parse_model(const std::string& path, int first_line, std::string_view text,
+                          const Dialect& dialect);
 
 /// What differs first between two graphs in everything that the text form holds; nullopt when nothing does.
-std::optional<std::string> first_difference(const Graph& a, const Graph& b, Format format);
+std::optional<std::string> first_difference(const Graph& a, const Graph& b, const Dialect& dialect);
 
 }  // namespace md

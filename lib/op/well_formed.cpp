@@ -205,7 +205,7 @@ Fault absurd_size(const Value& value) {
 }  // namespace
 
 std::optional<std::string> malformed(const Model& model) {
-  if (!has_op_table(model.format)) return std::nullopt;
+  if (!model.dialect || !has_op_table(*model.dialect)) return std::nullopt;
   for (std::size_t g = 0; g < model.graphs.size(); ++g) {
     const Graph& graph = model.graphs[g];
     for (std::size_t v = 0; v < graph.values.size(); ++v)
@@ -213,7 +213,7 @@ std::optional<std::string> malformed(const Model& model) {
         return fmt::format("subgraph {} tensor {} {}", g, v, *fault);
     for (const NodeId id : graph.order) {
       const Node& node = graph.node(id);
-      const OpSpec* spec = find_op(model.format, node.op);
+      const OpSpec* spec = find_op(*model.dialect, node.op);
       if (!spec) continue;
       if (const Fault fault = Gate(model, graph, node, *spec).check())
         return fmt::format("subgraph {} operator {} ({}): {}", g, id, node.op, *fault);

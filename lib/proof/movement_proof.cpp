@@ -73,7 +73,7 @@ class Tracer {
  private:
   std::optional<Status> step(NodeId id) {
     const Node& node = graph_.node(id);
-    const KernelEntry* entry = find_kernel(kernel_name(node));
+    const KernelEntry* entry = find_kernel(graph_, node);
     if (!entry || !node.subgraphs.empty()) return std::nullopt;
     bool carries = false;
     std::vector<const Held*> operands;

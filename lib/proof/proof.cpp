@@ -10,6 +10,7 @@
 #include "lib/eval/kernel.h"
 #include "lib/eval/limits.h"
 #include "lib/fp16/fp16_report.h"
+#include "lib/op/ops.h"
 #include "lib/proof/movement_proof.h"
 #include "lib/proof/site_comparison.h"
 
@@ -31,7 +32,7 @@ constexpr int context_nodes = 24;
 
 std::string missing_kernel(const Graph& graph, const std::vector<NodeId>& nodes) {
   for (const NodeId id : nodes)
-    if (const std::string op = kernel_name(graph.node(id)); !find_kernel(op)) return op;
+    if (const Node& node = graph.node(id); !find_kernel(graph, node)) return kernel_name(graph, node);
   return {};
 }
 
@@ -40,7 +41,7 @@ std::string missing_kernel(const Graph& graph, const std::vector<NodeId>& nodes)
 bool elementwise(const Graph& graph, const std::vector<NodeId>& nodes, bool any_constant) {
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
-    if (!is_elementwise(kernel_name(node))) return false;
+    if (!is_elementwise(graph, node)) return false;
     for (const ValueId v : node.inputs)
       if (v != none_id && graph.value(v).is_constant() && !any_constant &&
           element_count(graph.value(v).shape) != 1)

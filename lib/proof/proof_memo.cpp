@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "lib/base/sha256.h"
+#include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/proof/site.h"
 
@@ -19,7 +20,7 @@ class Key {
   static std::optional<std::string> of(const Model& before, const Model& after, const Site& site,
                                        const ProofOptions& options) {
     Key key;
-    key.text_ = fmt::format("{} {} {} {} {} {} {}\n", static_cast<int>(before.format),
+    key.text_ = fmt::format("{} {} {} {} {} {} {}\n", before.dialect ? before.dialect->name : "",
                             static_cast<int>(options.exactness), options.max_error, options.samples,
                             options.seed, options.thorough, options.repairs_fp16);
     const auto g = static_cast<std::size_t>(site.graph);

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "lib/eval/fold.h"
-#include "lib/format/torch/view.h"
+#include "lib/op/ops.h"
 
 namespace md {
 namespace {
@@ -161,7 +161,7 @@ Site changed_site(const Model& before, const Model& after, int graph_index, Pair
 /// Writes in place change what other names of the memory hold: operands alone do not tell.
 bool writes_in_place(const Graph& graph) {
   return std::any_of(graph.order.begin(), graph.order.end(),
-                     [&](NodeId id) { return aten_in_place(graph.node(id).op); });
+                     [&](NodeId id) { return writes_operand(graph, graph.node(id)); });
 }
 
 }  // namespace

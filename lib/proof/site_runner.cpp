@@ -7,6 +7,7 @@
 #include "lib/eval/index_limit.h"
 #include "lib/eval/kernel.h"
 #include "lib/format/torch/view.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
@@ -200,7 +201,7 @@ TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_s
 double SiteRunner::work(std::int64_t dynamic_size) const {
   double total = 0;
   // The aten kernels are written for small sites: a product takes about forty times as long there.
-  const double slowness = before_.format == Format::tflite ? 1.0 : 40.0;
+  const double slowness = before_.dialect->kernel_slowness;
   const auto add = [&](const Graph& graph, const std::vector<NodeId>& nodes) {
     for (const NodeId id : nodes) {
       const Node& node = graph.node(id);
@@ -229,7 +230,7 @@ double SiteRunner::longest_sum() const {
 double SiteRunner::roundings() const {
   const auto computing = [](const Graph& graph, const std::vector<NodeId>& nodes) {
     return static_cast<double>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) {
-      const KernelEntry* entry = find_kernel(kernel_name(graph.node(id)));
+      const KernelEntry* entry = find_kernel(graph, graph.node(id));
       return entry && entry->moved_operands == 0;
     }));
   };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/op/dialect.h"
 #include "lib/report/wording.h"
 
 namespace md::reporters {
@@ -91,10 +92,10 @@ std::string step_behind_log(const Diagnosis& run) {
   const Finding* worst = severest_open(run);
   if (!mendable) return worst ? "modeldoctor explain " + shell_word(worst->rule) : "";
   const std::string& format = mendable->mendable_in.front();
-  return fix_command(run, "model." + format) +
-         (format == "pt2"
-              ? "    # model.pt2: what torch.export.save(ep, \"model.pt2\") writes before the failing step"
-              : fmt::format("    # model.{}: the file that this log is about", format));
+  const Dialect* dialect = find_dialect(format);
+  const std::string_view what =
+      dialect && !dialect->obtaining.empty() ? dialect->obtaining : "the file that this log is about";
+  return fmt::format("{}    # model.{}: {}", fix_command(run, "model." + format), format, what);
 }
 
 }  // namespace

@@ -8,16 +8,14 @@
 #include "lib/edit/builder.h"
 #include "lib/edit/dead.h"
 #include "lib/eval/fold.h"
+#include "lib/op/ops.h"
 
 namespace md {
 namespace {
 
 bool can_fold(const Graph& graph, const Node& node) {
   if (!node.subgraphs.empty() || node.outputs.empty() || node.inputs.empty()) return false;
-  if (node.op == "CUSTOM" || node.op == "DELEGATE" || node.op == "READ_VARIABLE" ||
-      node.op == "RANDOM_UNIFORM" || node.op == "RANDOM_STANDARD_NORMAL" || node.op == "MULTINOMIAL" ||
-      node.op == "VAR_HANDLE")
-    return false;
+  if (has_state(graph, node)) return false;
   return std::none_of(node.outputs.begin(), node.outputs.end(),
                       [&](ValueId v) { return v >= 0 && graph.value(v).is_variable; });
 }

@@ -6,6 +6,7 @@
 
 #include "lib/eval/fold.h"
 #include "lib/format/tflite/builder.h"
+#include "lib/format/tflite/op_versions.h"
 #include "lib/format/tflite/queries.h"
 #include "lib/rewrite/constant_region.h"
 #include "lib/rewrite/families.h"

@@ -1,7 +1,8 @@
 #include "lib/rewrite/inline_graph.h"
 
 #include <algorithm>
-#include <array>
+
+#include "lib/op/ops.h"
 
 namespace md {
 
@@ -34,16 +35,12 @@ std::optional<std::vector<ValueId>> inline_graph(PatchBuilder& patch, const Grap
 }
 
 bool is_pure(const Model& model, int graph_index, int depth) {
-  static constexpr std::array<std::string_view, 9> effects = {
-      "VAR_HANDLE",  "READ_VARIABLE",    "ASSIGN_VARIABLE",
-      "CALL_ONCE",   "RANDOM_UNIFORM",   "RANDOM_STANDARD_NORMAL",
-      "MULTINOMIAL", "HASHTABLE_IMPORT", "CUSTOM"};
   if (depth == 0 || graph_index < 0 || static_cast<std::size_t>(graph_index) >= model.graphs.size())
     return false;
   const Graph& graph = model.graphs[static_cast<std::size_t>(graph_index)];
   return std::all_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
     const Node& node = graph.node(id);
-    if (std::find(effects.begin(), effects.end(), node.op) != effects.end()) return false;
+    if (has_state(graph, node)) return false;
     return std::all_of(node.subgraphs.begin(), node.subgraphs.end(),
                        [&](std::int32_t g) { return is_pure(model, g, depth - 1); });
   });

@@ -6,7 +6,7 @@
 
 namespace md {
 
-/// Error (usage): the target's runtime reads no file of this format; it names the targets that do.
-Status check_readable(const Target& target, Format format);
+/// Error (usage): the target's runtime reads no file of this dialect; it names the targets that do.
+Status check_readable(const Target& target, const Dialect& dialect);
 
 }  // namespace md

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/embedded.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
@@ -127,9 +128,9 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   std::sort(table.versions.begin(), table.versions.end());
   const Json formats = json.value("formats", Json::array());
   for (const Json& format : formats) {
-    const auto parsed = format.is_string() ? format_from_name(format.get<std::string>()) : std::nullopt;
-    if (!parsed) return reader.error("formats", "expected a list of tflite, onnx, pt2 or pte");
-    table.formats.push_back(*parsed);
+    if (!format.is_string() || !find_dialect(format.get<std::string>()))
+      return reader.error("formats", fmt::format("expected a list of names: {}", dialect_names()));
+    table.formats.push_back(format.get<std::string>());
   }
   if (table.formats.empty()) return reader.error("formats", "missing");
   const Json types = json.value("types", Json::object());

@@ -21,9 +21,9 @@ using CheckList = std::vector<TableCheck>;
 
 struct Table {
   std::string target;
-  std::vector<Version> versions;  ///< ascending; measured
-  std::vector<Format> formats;    ///< of the files that the runtime reads
-  bool signature_names = false;   ///< texts name inputs and outputs as the signature does
+  std::vector<Version> versions;     ///< ascending; measured
+  std::vector<std::string> formats;  ///< names of those that the runtime reads
+  bool signature_names = false;      ///< texts name inputs and outputs as the signature does
   std::map<std::string, std::vector<std::string>, std::less<>> types;
   std::map<std::string, CheckList, std::less<>> operators;   ///< by operator name
   std::map<std::string, CheckList, std::less<>> customs;     ///< by custom code

@@ -7,6 +7,7 @@
 
 #include "lib/base/embedded.h"
 #include "lib/base/nearest.h"
+#include "lib/op/dialect.h"
 #include "lib/target/readable.h"
 #include "lib/target/table_target.h"
 
@@ -16,8 +17,8 @@ namespace {
 struct KnownTarget {
   std::string name;
   const Table* table = nullptr;
-  std::vector<Version> versions;  ///< ascending
-  std::vector<Format> formats;    ///< of the files that the runtime reads
+  std::vector<Version> versions;     ///< ascending
+  std::vector<std::string> formats;  ///< names of those that the runtime reads
 };
 
 constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml", "vulkan",  "mlx",     "qnn",
@@ -34,13 +35,13 @@ const std::vector<KnownTarget>& all_targets() {
     }
     // The versions that the rules were measured with. The compilers take exported programs; what ExecuTorch
     // makes of one is a .pte.
-    all.push_back({"litert-torch", nullptr, {{{0, 9, 0}}, {{0, 10, 0}}}, {Format::pt2}});
-    const std::vector<Format> executorch = {Format::pt2, Format::pte};
+    all.push_back({"litert-torch", nullptr, {{{0, 9, 0}}, {{0, 10, 0}}}, {"pt2"}});
+    const std::vector<std::string> executorch = {"pt2", "pte"};
     all.push_back({"executorch", nullptr, {{{1, 5, 1}}}, executorch});
     for (const std::string_view backend : executorch_backends)
       all.push_back({fmt::format("executorch-{}", backend), nullptr, {{{1, 5, 1}}}, executorch});
-    all.push_back({"torch-tensorrt", nullptr, {{{2, 14, 0}}}, {Format::pt2}});
-    all.push_back({"onnxruntime", nullptr, {{{1, 32, 0}}}, {Format::onnx}});
+    all.push_back({"torch-tensorrt", nullptr, {{{2, 14, 0}}}, {"pt2"}});
+    all.push_back({"onnxruntime", nullptr, {{{1, 32, 0}}}, {"onnx"}});
     return all;
   }();
   return targets;
@@ -106,19 +107,19 @@ std::vector<TargetListing> known_targets() {
   return listings;
 }
 
-Status check_readable(const Target& target, Format format) {
+Status check_readable(const Target& target, const Dialect& dialect) {
   const auto reads = [&](const KnownTarget& known) {
-    return std::find(known.formats.begin(), known.formats.end(), format) != known.formats.end();
+    return std::find(known.formats.begin(), known.formats.end(), dialect.name) != known.formats.end();
   };
   std::vector<std::string> others, taken;
   for (const KnownTarget& known : all_targets()) {
     if (reads(known) && known.name == target.name()) return {};
     if (reads(known)) others.push_back(known.name);
     if (known.name != target.name()) continue;
-    for (const Format own : known.formats) taken.push_back(fmt::format(".{}", name(own)));
+    for (const std::string& own : known.formats) taken.push_back("." + own);
   }
   return usage_error(fmt::format("{} does not read .{}, it reads {}; for this file: {}", target.name(),
-                                 name(format), fmt::join(taken, " and "),
+                                 dialect.name, fmt::join(taken, " and "),
                                  others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", "))));
 }
 

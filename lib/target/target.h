@@ -59,8 +59,4 @@ std::vector<TargetListing> known_targets();
 /// The names of all targets. Reads no table.
 std::vector<std::string> target_names();
 
-/// The lowest operator version that the node's operands, types and attributes need (TFLite's versioning
-/// rules).
-int minimal_operator_version(const Graph& graph, const Node& node);
-
 }  // namespace md

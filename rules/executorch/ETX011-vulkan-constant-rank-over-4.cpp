@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "lib/format/torch/builder.h"
+#include "lib/op/dialect.h"
 #include "lib/rule/page/detector.h"
 
 namespace md {
@@ -38,7 +39,7 @@ std::vector<DetectResult> in_lowered(const DetectContext& context) {
 }  // namespace
 
 std::vector<DetectResult> ETX011(const DetectContext& context) {
-  if (context.model.format == Format::pte) return in_lowered(context);
+  if (context.model.dialect->lowered) return in_lowered(context);
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
   for (std::size_t v = 0; v < graph.values.size(); ++v) {

@@ -3,6 +3,7 @@
 
 #include "lib/format/torch/builder.h"
 #include "lib/format/torch/view.h"
+#include "lib/op/dialect.h"
 #include "lib/rule/page/detector.h"
 
 namespace md {
@@ -69,7 +70,7 @@ Patch as_selection(const DetectContext& context, NodeId id, ValueId base, ValueI
 }  // namespace
 
 std::vector<DetectResult> ETX022(const DetectContext& context) {
-  if (context.model.format == Format::pte) return in_lowered(context);
+  if (context.model.dialect->lowered) return in_lowered(context);
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
   for (const NodeId id : context.roots()) {

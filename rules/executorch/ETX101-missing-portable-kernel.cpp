@@ -36,7 +36,6 @@ std::string advice(const std::string& op) {
 /// Operators of a lowered program that no kernel of the runtime takes.
 std::vector<DetectResult> ETX101(const DetectContext& context) {
   std::vector<DetectResult> results;
-  if (context.model.format != Format::pte) return results;
   std::map<std::string, std::vector<NodeId>> missing;
   for (const NodeId id : context.graph.order) {
     const std::string& op = context.graph.node(id).op;

@@ -10,7 +10,6 @@ namespace md {
 /// Operators of a lowered program that are outside Core ATen and that nobody runs: why ETX101 is there.
 std::vector<DetectResult> ETX102(const DetectContext& context) {
   std::vector<DetectResult> results;
-  if (context.model.format != Format::pte) return results;
   std::map<std::string, std::vector<NodeId>> outside;
   for (const NodeId id : context.graph.order) {
     const std::string& op = context.graph.node(id).op;

@@ -35,7 +35,6 @@ bool named_in_log(const DetectContext& context, const std::string& backend) {
 /// Backends that a lowered program calls and the runtime does not bring.
 std::vector<DetectResult> ETX116(const DetectContext& context) {
   std::vector<DetectResult> results;
-  if (context.model.format != Format::pte) return results;
   std::map<std::string, std::vector<NodeId>> calls;
   for (const NodeId id : context.roots())
     if (const Node& node = context.graph.node(id); node.op == "delegate") calls[node.custom].push_back(id);

@@ -8,7 +8,6 @@ namespace md {
 /// newer. What keeps the file from opening is an error of the reader.
 std::vector<DetectResult> ETX117(const DetectContext& context) {
   std::vector<DetectResult> results;
-  if (context.model.format != Format::pte) return results;
   for (const NodeId id : context.graph.order) {
     const Node& node = context.graph.node(id);
     const std::string_view damage = node.attrs.text("blob_damage");

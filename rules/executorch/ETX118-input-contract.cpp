@@ -91,7 +91,6 @@ void find_layout_faults(const DetectContext& context, std::vector<DetectResult>&
 /// memory format; and kernels behind them that do not take that format.
 std::vector<DetectResult> ETX118(const DetectContext& context) {
   std::vector<DetectResult> results;
-  if (context.model.format != Format::pte) return results;
   const std::set<std::size_t> complained = complained_inputs(context);
   const Graph& graph = context.graph;
   DetectResult result;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "lib/edit/builder.h"
+#include "lib/format/tflite/op_versions.h"
 #include "lib/rule/page/detector.h"
 #include "lib/target/target.h"
 

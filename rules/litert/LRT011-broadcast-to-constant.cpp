@@ -27,7 +27,7 @@ bool readers_broadcast(const Graph& graph, ValueId small, ValueId expanded) {
   if (graph.is_output(expanded)) return false;
   for (const Use& use : graph.uses(expanded)) {
     const Node& reader = graph.node(use.node);
-    const OpSpec* spec = find_op(Format::tflite, reader.op);
+    const OpSpec* spec = find_op(*graph.dialect, reader.op);
     if (!spec || !(spec->binary || spec->compare) || reader.inputs.size() != 2 || reader.outputs.size() != 1)
       return false;
     const ValueId other = reader.inputs[use.operand == 0 ? 1 : 0];

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "lib/format/torch/dialect.h"
 #include "lib/graph/document.h"
 #include "lib/op/text.h"
 #include "test/zip_models.cpp"

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "lib/format/pte/dialect.h"
 #include "lib/graph/document.h"
 #include "lib/op/text.h"
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "lib/format/pte/delegate.h"
+#include "lib/format/pte/dialect.h"
 #include "lib/format/pte/program.h"
 #include "lib/graph/document.h"
 #include "lib/runtime/executorch/kernel_list.h"
@@ -41,7 +42,7 @@ class PteReader {
     auto program = PteProgram::open(file_);
     if (!program) return tl::make_unexpected(program.error());
     program_ = std::move(*program);
-    model_.format = Format::pte;
+    model_.dialect = &dialect_pte;
     model_.producer = "ExecuTorch";
     if (program_->version() > newest_schema)
       model_.metadata.emplace_back("schema", std::to_string(program_->version()));
@@ -58,6 +59,7 @@ class PteReader {
 
   Status read_plan(FlatTable plan) {
     Graph graph;
+    graph.dialect = model_.dialect;
     graph.name = plan.text(0);
     const FlatVector values = plan.vector(2, 4);
     if (!program_->spend(values.size())) return too_large();

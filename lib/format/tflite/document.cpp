@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "lib/edit/changes.h"
+#include "lib/format/tflite/dialect.h"
 #include "lib/format/tflite/reader.h"
 #include "lib/format/tflite/writer.h"
 #include "lib/graph/document.h"

@@ -1,8 +1,9 @@
-#include "lib/op/infer.h"
-
+// The types of TFLite's results and the attributes that follow from types.
 #include <algorithm>
+#include "lib/format/tflite/dialect.h"
 
 #include "lib/format/tflite/infer_rules.h"
+#include "lib/format/tflite/operators.h"
 #include "lib/graph/encode.h"
 #include "lib/op/ops.h"
 
@@ -62,22 +63,11 @@ const Rule* find_rule(std::string_view op) {
 }  // namespace
 }  // namespace infer
 
-std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
-  Shape out(std::max(a.size(), b.size()), 1);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1 && x >= 0 && y >= 0) return std::nullopt;
-    // An unknown dimension meets a known one above 1: it must be that one.
-    out[out.size() - 1 - i] = x == 1 ? y : y == 1 ? x : std::max(x, y);
-  }
-  return out;
-}
-
-tl::expected<std::vector<ValueType>, NoType> infer_types_or_why(Format format, const Node& node,
+tl::expected<std::vector<ValueType>, NoType> infer_tflite_types(const Node& node,
                                                                 std::span<const Value* const> operands,
                                                                 std::size_t outputs) {
   const infer::Site site{node, operands, outputs};
-  const OpSpec* spec = find_op(format, node.op);
+  const OpSpec* spec = find_op(dialect_tflite, node.op);
   if (!spec) return infer::unknown("no type is known for this operator");
   infer::Inferred types = infer::unknown("no type is known for this operator");
   const infer::Rule* rule = infer::find_rule(node.op);
@@ -92,14 +82,6 @@ tl::expected<std::vector<ValueType>, NoType> infer_types_or_why(Format format, c
   if (types && types->size() != outputs)
     return infer::no("it has " + std::to_string(types->size()) + " results, not " + std::to_string(outputs));
   return types;
-}
-
-tl::expected<std::vector<ValueType>, std::string> infer_types(Format format, const Node& node,
-                                                              std::span<const Value* const> operands,
-                                                              std::size_t outputs) {
-  auto types = infer_types_or_why(format, node, operands, outputs);
-  if (!types) return tl::make_unexpected(std::move(types.error().why));
-  return std::move(*types);
 }
 
 void set_derived_attributes(Node& node, std::span<const Value* const> operands,

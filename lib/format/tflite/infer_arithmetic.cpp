@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/format/tflite/infer_rules.h"
+#include "lib/format/tflite/operators.h"
 #include "lib/op/ops.h"
 
 namespace md::infer {

@@ -1,11 +1,11 @@
 // Two operands, element by element, with broadcasting.
 #include <array>
 
-#include "lib/eval/kernel.h"
 #include "lib/eval/primitives/broadcast.h"
 #include "lib/eval/primitives/quantized.h"
 #include "lib/eval/primitives/requantize.h"
 #include "lib/eval/primitives/wrap.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

@@ -2,8 +2,8 @@
 #include <array>
 #include <cstring>
 
-#include "lib/eval/kernel.h"
 #include "lib/eval/primitives/broadcast.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

@@ -1,7 +1,7 @@
 // Operators that run other graphs, and variables.
 #include <array>
 
-#include "lib/eval/kernel.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

@@ -1,9 +1,9 @@
 // Comparisons, logic and selection.
 #include <array>
 
-#include "lib/eval/kernel.h"
 #include "lib/eval/primitives/broadcast.h"
 #include "lib/eval/primitives/quantized.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "lib/eval/primitives/strided.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "lib/eval/primitives/quantized.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

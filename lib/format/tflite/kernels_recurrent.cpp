@@ -2,7 +2,7 @@
 // keeps in variable tensors is read here and starts at zero; one run of a model leaves it as it was.
 #include <array>
 
-#include "lib/eval/kernel.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

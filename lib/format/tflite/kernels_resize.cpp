@@ -4,6 +4,7 @@
 
 #include "lib/eval/primitives/quantized.h"
 #include "lib/eval/primitives/strided.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

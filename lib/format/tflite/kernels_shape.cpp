@@ -7,6 +7,7 @@
 
 #include "lib/eval/primitives/broadcast.h"
 #include "lib/eval/primitives/strided.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

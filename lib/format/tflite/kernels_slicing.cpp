@@ -4,6 +4,7 @@
 
 #include "lib/eval/primitives/strided.h"
 #include "lib/eval/primitives/wrap.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

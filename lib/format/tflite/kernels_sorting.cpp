@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lib/eval/primitives/strided.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "lib/eval/primitives/strided.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

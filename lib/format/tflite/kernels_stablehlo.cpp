@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "lib/eval/primitives/strided.h"
+#include "lib/format/tflite/dialect.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {
@@ -16,7 +18,7 @@ struct Name {
 };
 template <Name Op>
 Status as(KernelCall& call) {
-  const KernelEntry* entry = find_kernel(Op.text);
+  const KernelEntry* entry = find_kernel(dialect_tflite, Op.text);
   return entry ? entry->run(call) : call.unsupported("");
 }
 

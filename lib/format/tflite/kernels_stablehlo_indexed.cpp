@@ -5,6 +5,7 @@
 #include "lib/eval/primitives/scatter.h"
 #include "lib/eval/primitives/strided.h"
 #include "lib/eval/primitives/wrap.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

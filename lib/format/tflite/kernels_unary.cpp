@@ -3,9 +3,9 @@
 #include <limits>
 #include <numbers>
 
-#include "lib/eval/kernel.h"
 #include "lib/eval/primitives/quantized.h"
 #include "lib/eval/primitives/wrap.h"
+#include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {

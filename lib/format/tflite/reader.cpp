@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/format/tflite/access.h"
+#include "lib/format/tflite/dialect.h"
 #include "lib/format/tflite/options.h"
 #include "lib/format/tflite/sparsity.h"
 #include "lib/format/tflite/verify.h"
@@ -376,12 +377,13 @@ Result<TfliteFile> Reader::read() {
   if (!root) return tl::make_unexpected(root.error());
   out_.root = *root;
   budget_ = 4 * std::min(out_.file->bytes().size(), flatbuffer_limit) + (std::size_t{1} << 16);
-  out_.model.format = Format::tflite;
+  out_.model.dialect = &dialect_tflite;
   out_.model.producer = text(out_.root->description());
   if (auto done = check_counts(); !done) return tl::make_unexpected(done.error());
   const std::size_t graphs = length(out_.root->subgraphs());
   if (!spend(graphs * tensor_cost)) return tl::make_unexpected(too_large().error());
   out_.model.graphs.resize(graphs);
+  for (Graph& graph : out_.model.graphs) graph.dialect = &dialect_tflite;
   if (auto done = check_buffers(); !done) return tl::make_unexpected(done.error());
   for (std::size_t g = 0; g < graphs; ++g)
     if (auto done = read_graph(g); !done) return tl::make_unexpected(done.error());

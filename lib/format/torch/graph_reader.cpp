@@ -43,6 +43,7 @@ class GraphReader {
     const auto index = static_cast<int>(model_.graphs.size());
     model_.graphs.emplace_back();
     layout_.graphs.emplace_back();
+    graph_.dialect = model_.dialect;
     graph_.name = name;
     for (const auto* table : {"inputs", "outputs", "nodes"})
       if (json_.at(table).kind() != Json::Kind::array)

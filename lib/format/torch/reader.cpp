@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/format/torch/dialect.h"
 #include "lib/format/torch/graph_reader.h"
 #include "lib/format/torch/state.h"
 #include "lib/graph/encode.h"
@@ -171,7 +172,7 @@ class Pt2Reader {
     if (module.kind() != Json::Kind::object)
       return input_error(
           fmt::format("{}: expected an object \"graph_module\" (a torch.export program)", where));
-    model_.format = Format::pt2;
+    model_.dialect = &dialect_torch;
     const auto graph = read_pt2_graph(module.at("graph"), "forward", where, model_, layout_);
     if (!graph) return tl::make_unexpected(graph.error());
     const Json inputs = module.at("signature").at("input_specs"),

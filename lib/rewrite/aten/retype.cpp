@@ -142,7 +142,6 @@ class Retyping {
 
 std::vector<DetectResult> retype_region(const DetectContext& context, DType from, DType to) {
   const Graph& graph = context.graph;
-  if (context.model.format != Format::pt2) return {};
   if (is_region_body(context.model, &graph)) return {};
   const bool in_body = std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId id) {
     const Graph* body = region_body(context.model, graph.node(id));

@@ -6,6 +6,7 @@
 
 #include "lib/edit/dead.h"
 #include "lib/graph/encode.h"
+#include "lib/op/dialect.h"
 #include "lib/op/infer.h"
 #include "lib/op/ops.h"
 #include "lib/op/text.h"
@@ -128,16 +129,9 @@ class ReplacementBuilder {
     if (from.dtype != to.dtype || from.shape != to.shape || from.quantization != to.quantization)
       return differs(root, from);
     if (!graph_.is_output(root)) return rewire_uses(root, other), std::nullopt;
-    if (tree_.format != Format::tflite)
-      return fmt::format("\"{}\" is an output of the graph", graph_.value(root).name);
+    if (!tree_.dialect->copy) return fmt::format("\"{}\" is an output of the graph", graph_.value(root).name);
     if (!element_count(to.shape)) return std::string("a dimension is not known before run time");
-    Node copy;
-    copy.op = "RESHAPE";
-    copy.inputs = {other, builder_.add_int32(hint("shape"), to.shape)};
-    copy.outputs = {root};
-    copy.version = 0;
-    copy.attrs = with_defaults(tree_.format, copy);
-    builder_.add_node(std::move(copy));
+    tree_.dialect->copy(builder_, other, root, to.shape, hint("shape"));
     return std::nullopt;
   }
 
@@ -186,12 +180,12 @@ class ReplacementBuilder {
   }
 
   std::string operand_name(const Statement& s, std::size_t i) const {
-    const OpSpec* spec = find_op(tree_.format, operator_of(s));
+    const OpSpec* spec = find_op(*tree_.dialect, operator_of(s));
     return spec && i < spec->operands.size() ? spec->operands[i] : "const";
   }
 
   Reason attributes(const Statement& s, Node& made) {
-    const OpSpec* spec = find_op(tree_.format, operator_of(s));
+    const OpSpec* spec = find_op(*tree_.dialect, operator_of(s));
     for (const auto& [key, expression] : s.attributes) {
       const AttributeSpec* known = spec ? spec->find(key) : nullptr;
       if (known && known->enumeration && expression.kind == Expression::Kind::name)
@@ -241,10 +235,10 @@ class ReplacementBuilder {
   Reason results(const Statement& s, Node& made) {
     std::vector<const Value*> operands;
     for (const ValueId id : made.inputs) operands.push_back(id == none_id ? nullptr : &builder_.value(id));
-    const auto types = infer_types(tree_.format, made, operands, s.results.size());
+    const auto types = infer_types(*tree_.dialect, made, operands, s.results.size());
     const bool all_root = std::all_of(s.results.begin(), s.results.end(),
                                       [&](const std::string& r) { return r.empty() || is_root(r); });
-    if (!types && !(all_root && find_op(tree_.format, operator_of(s)) == nullptr))
+    if (!types && !(all_root && find_op(*tree_.dialect, operator_of(s)) == nullptr))
       return fmt::format("{}: {}", made.op, types.error());
     std::vector<ValueType> given;
     for (std::size_t i = 0; i < s.results.size(); ++i) {
@@ -268,8 +262,8 @@ class ReplacementBuilder {
     // The operand pointers may have moved with the values that were added.
     for (std::size_t i = 0; i < operands.size(); ++i)
       operands[i] = made.inputs[i] == none_id ? nullptr : &builder_.value(made.inputs[i]);
-    if (tree_.format == Format::tflite) set_derived_attributes(made, operands, given);
-    made.attrs = with_defaults(tree_.format, made);
+    if (tree_.dialect->complete_attributes) tree_.dialect->complete_attributes(made, operands, given);
+    made.attrs = with_defaults(*tree_.dialect, made);
     return std::nullopt;
   }
 

@@ -7,6 +7,7 @@
 
 #include "lib/eval/fold.h"
 #include "lib/format/tflite/queries.h"
+#include "lib/op/dialect.h"
 #include "lib/rewrite/constant_scatter.h"
 #include "lib/rewrite/output_hazard.h"
 #include "lib/rule/language/builtin_parts.h"
@@ -224,7 +225,9 @@ Evaluated logged(const Scope& scope, Args args) {
 Evaluated needed_version(const Scope& scope, Args args) {
   const Node* node = maker_of(scope, id_at(args, 0));
   if (!node) return no("nothing produces it");
-  return Datum::of(static_cast<double>(minimal_operator_version(scope.graph, *node)));
+  const Dialect* dialect = scope.graph.dialect;
+  if (!dialect || !dialect->minimal_version) return no("operators have no versions here");
+  return Datum::of(static_cast<double>(dialect->minimal_version(scope.graph, *node)));
 }
 
 constexpr Builtin table[] = {

@@ -106,9 +106,9 @@ class Checker {
   }
 
   const OpSpec* known_op(const Statement& s, const std::string& op) {
-    const OpSpec* spec = find_op(tree_.format, op);
-    if (!spec && has_op_table(tree_.format)) {
-      std::vector<std::string> known = op_names(tree_.format);
+    const OpSpec* spec = find_op(*tree_.dialect, op);
+    if (!spec && has_op_table(*tree_.dialect)) {
+      std::vector<std::string> known = op_names(*tree_.dialect);
       for (const Builtin& builtin : builtins()) known.emplace_back(builtin.name);
       complain(s.line, fmt::format("unknown operator or function {}{}", op, did_you_mean(op, known)));
     }

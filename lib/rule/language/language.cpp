@@ -19,9 +19,9 @@ class RewriteParser {
   RewriteParser(const std::string& path, int first_line, std::string_view text, const Rows* rows = nullptr)
       : lexer_(path, first_line, text), rows_(rows) {}
 
-  Result<RewriteTree> rewrite(Format format, int first_line) {
+  Result<RewriteTree> rewrite(const Dialect& dialect, int first_line) {
     RewriteTree tree;
-    tree.format = format;
+    tree.dialect = &dialect;
     tree.line = first_line;
     if (!lexer_.accept_name("match"))
       lexer_.fail(fmt::format("expected \"match {{\", not {}", lexer_.seen()));
@@ -310,8 +310,8 @@ std::string text_of(const Expression& e) {
 }
 
 Result<RewriteTree> parse_rewrite(const std::string& path, int first_line, std::string_view text,
-                                  Format format, const Rows* rows) {
-  auto tree = RewriteParser(path, first_line, text, rows).rewrite(format, first_line);
+                                  const Dialect& dialect, const Rows* rows) {
+  auto tree = RewriteParser(path, first_line, text, rows).rewrite(dialect, first_line);
   if (!tree) return tree;
   if (auto error = check_rewrite(*tree))
     return input_error(fmt::format("{}:{}: {}", path, error->line, error->what));

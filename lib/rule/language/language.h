@@ -76,7 +76,7 @@ struct Replacement {
 };
 
 struct RewriteTree {
-  Format format = Format::tflite;
+  const Dialect* dialect = nullptr;
   std::vector<Item> match;                ///< without a statement: about the graph as a whole
   std::vector<Replacement> replacements;  ///< none: the page only advises
   int line = 0;
@@ -86,7 +86,7 @@ struct RewriteTree {
 /// that the root does not reach, results that the replacement does not give. Errors are path:line.
 /// `rows` are the page's: `row(...)` in a pattern is any operator that has one.
 Result<RewriteTree> parse_rewrite(const std::string& path, int first_line, std::string_view text,
-                                  Format format, const Rows* rows = nullptr);
+                                  const Dialect& dialect, const Rows* rows = nullptr);
 /// Parses one expression (the templates of "At the source"). Nothing is checked but the grammar.
 Result<Expression> parse_expression(const std::string& path, int line, std::string_view text);
 

@@ -71,7 +71,7 @@ class Matcher {
     if (!attributes(s, node, bindings) || !results(s, node, bindings)) return false;
     if (std::find(bindings.nodes.begin(), bindings.nodes.end(), goal.node) == bindings.nodes.end())
       bindings.nodes.push_back(goal.node);
-    const OpSpec* spec = find_op(tree_.format, node.op);
+    const OpSpec* spec = find_op(*tree_.dialect, node.op);
     const bool swap = spec && spec->commutative && s.operands.size() == 2 && node.inputs.size() == 2;
     const Bindings before = swap ? bindings : Bindings();
     if (operands(s, node, false, goals, bindings)) return true;
@@ -144,7 +144,7 @@ class Matcher {
   }
 
   bool attributes(const Statement& s, const Node& node, Bindings& bindings) const {
-    const OpSpec* spec = find_op(tree_.format, node.op);
+    const OpSpec* spec = find_op(*tree_.dialect, node.op);
     // What stands for several operators says nothing about the attributes of any.
     const bool several = s.open_attributes || s.op == "_" || !s.more_ops.empty() ||
                          s.op.find_first_of("* ") != std::string::npos;
@@ -198,7 +198,7 @@ class Matcher {
   bool attribute(const std::string& key, const Expression& pattern, const AttributeSpec* spec,
                  const Node& node, Bindings& bindings) const {
     if (pattern.kind == Expression::Kind::any) return true;
-    const AttrValue* actual = attribute_or_usual(tree_.format, node, key);
+    const AttrValue* actual = attribute_or_usual(*tree_.dialect, node, key);
     if (!actual) return pattern.kind == Expression::Kind::none;
     Datum value = datum_of(*actual);
     if (pattern.kind == Expression::Kind::name) {

@@ -27,7 +27,7 @@ class Rewrite {
  public:
   explicit Rewrite(RewriteTree tree, Rows rows = {});
   const RewriteTree& tree() const { return tree_; }
-  Format format() const { return tree_.format; }
+  const Dialect& dialect() const { return *tree_.dialect; }
 
   struct Site {
     NodeId root = none_id;

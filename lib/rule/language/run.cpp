@@ -136,7 +136,7 @@ std::vector<Rewrite::Site> rewrite_sites(const Rule& rule, const DetectContext& 
   std::vector<Rewrite::Site> sites;
   std::map<NodeId, std::size_t> at;
   for (const auto& rewrite : rule.rewrites) {
-    if (rewrite->format() != context.model.format) continue;
+    if (&rewrite->dialect() != context.model.dialect) continue;
     for (Rewrite::Site& site : rewrite->run(context)) {
       if (site.root == none_id) {
         sites.push_back(std::move(site));
@@ -166,7 +166,7 @@ bool DetectContext::fails(std::string_view part) const {
 }
 
 std::vector<DetectResult> run_rule(const Rule& rule, const DetectContext& given) {
-  if (!rule.looks_at(given.model.format)) return {};
+  if (!rule.looks_at(*given.model.dialect)) return {};
   std::optional<OperatorIndex> own;
   DetectContext context = given;
   context.rule = &rule;

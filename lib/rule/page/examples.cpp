@@ -113,7 +113,7 @@ class ExampleRun {
   void model(const ModelExample& example) {
     const auto options = parse_options(example.options);
     if (!options) return fail(example.line - 1, options.error().message);
-    auto parsed = parse_model(rule_.path, example.line, example.text, example.format);
+    auto parsed = parse_model(rule_.path, example.line, example.text, *example.dialect);
     if (!parsed) return failures_.push_back({"", 0, parsed.error().message});
     check(example, *options, *parsed, "");
     if (options->f16) check(example, *options, as_half(*parsed), " (as f16)");

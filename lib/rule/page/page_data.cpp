@@ -8,6 +8,7 @@
 #include <span>
 
 #include "lib/base/nearest.h"
+#include "lib/op/dialect.h"
 #include "lib/target/target.h"
 
 namespace md {
@@ -243,10 +244,10 @@ class DataReader {
   void formats(const std::string& key, const Json& value, Rule& rule) {
     for (const std::string& word : texts(key, value)) {
       if (error_) return;
-      const auto format = format_from_name(word);
+      const Dialect* format = find_dialect(word);
       if (!format)
-        return complain(key, fmt::format("\"{}\" is no format; known are tflite, onnx, pt2, pte", word));
-      rule.formats.push_back(*format);
+        return complain(key, fmt::format("\"{}\" is no format; known are {}", word, dialect_names()));
+      rule.formats.push_back(format);
     }
   }
 

@@ -1,9 +1,15 @@
 #include "lib/rule/page/page_data.h"
 
+#include <fmt/format.h>
+
+#include <string>
+
+#include "lib/op/dialect.h"
+
 namespace md {
 
 std::string_view rule_schema() {
-  static constexpr std::string_view schema = R"json({
+  static constexpr std::string_view text = R"json({
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "modeldoctor-rule-1.0",
   "title": "The JSON block of a rule page",
@@ -42,7 +48,7 @@ std::string_view rule_schema() {
     "docs": {"$ref": "#/$defs/texts"},
     "fixed_by": {"type": "string", "description": "the version, or the change that no release has yet"},
     "setting": {"type": "string", "description": "an option that avoids it"},
-    "formats": {"type": "array", "items": {"enum": ["tflite", "onnx", "pt2", "pte"]}},
+    "formats": {"type": "array", "items": {"enum": [FORMATS]}},
     "summary": {"type": "string", "description": "one sentence for findings"},
     "message": {"type": "string", "description": "one sentence for findings instead of the summary, with {words} of the match"},
     "reason": {"type": "string", "description": "what to do, for findings without a fix, with {words}"},
@@ -60,6 +66,14 @@ std::string_view rule_schema() {
   }
 }
 )json";
+  static const std::string schema = [] {
+    std::string filled(text), formats;
+    for (const Dialect* known : dialects())
+      formats += fmt::format("{}\"{}\"", formats.empty() ? "" : ", ", known->name);
+    constexpr std::string_view place = "FORMATS";
+    filled.replace(filled.find(place), place.size(), formats);
+    return filled;
+  }();
   return schema;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/op/dialect.h"
 #include "lib/rule/language/rewrite.h"
 #include "lib/rule/page/markdown.h"
 #include "lib/rule/page/page_data.h"
@@ -118,24 +119,24 @@ class RuleParser {
   Status read_model(const FencedBlock& block, const std::string& words) {
     auto [format_word, rest] = split_word(words);
     auto [expectation, options] = split_word(rest);
-    const auto format = format_from_name(format_word);
+    const Dialect* format = find_dialect(format_word);
     if (!format || (expectation != "fires" && expectation != "declines"))
       return error(block.line - 1,
                    fmt::format("expected \"model FORMAT fires|declines [options]\", not \"{}\"", block.info));
     rule_.model_examples.push_back(
-        {*format, expectation == "fires", options, std::string(block.text), block.line});
+        {format, expectation == "fires", options, std::string(block.text), block.line});
     return {};
   }
 
   Status read_rewrite(const FencedBlock& block, const std::string& words) {
-    const auto format = format_from_name(words);
+    const Dialect* format = find_dialect(words);
     if (!format)
       return error(block.line - 1, fmt::format("expected \"rewrite FORMAT\", not \"{}\"", block.info));
     auto tree = parse_rewrite(path_, block.line, block.text, *format, &rule_.rows);
     if (!tree) return tl::make_unexpected(tree.error());
     rule_.rewrites.push_back(std::make_shared<const Rewrite>(*std::move(tree), rule_.rows));
-    if (std::find(rewrite_formats_.begin(), rewrite_formats_.end(), *format) == rewrite_formats_.end())
-      rewrite_formats_.push_back(*format);
+    if (std::find(rewrite_formats_.begin(), rewrite_formats_.end(), format) == rewrite_formats_.end())
+      rewrite_formats_.push_back(format);
     return {};
   }
 
@@ -201,7 +202,7 @@ class RuleParser {
   std::string_view markdown_;
   Rule rule_;
   int data_line_ = 1;
-  std::vector<Format> rewrite_formats_;
+  std::vector<const Dialect*> rewrite_formats_;
 };
 
 }  // namespace
@@ -220,8 +221,8 @@ std::string_view name(Severity severity) {
   return "";
 }
 
-bool Rule::looks_at(Format format) const {
-  return formats.empty() || std::find(formats.begin(), formats.end(), format) != formats.end();
+bool Rule::looks_at(const Dialect& dialect) const {
+  return formats.empty() || std::find(formats.begin(), formats.end(), &dialect) != formats.end();
 }
 
 bool Rule::applies_to(std::string_view target, const Version& version) const {

@@ -39,7 +39,7 @@ struct LogExample {
 
 /// A model block: text of a graph and what the rule is expected to do with it.
 struct ModelExample {
-  Format format = Format::tflite;
+  const Dialect* dialect = nullptr;
   bool fires = true;    ///< a site is found (matched or advice); else nothing may match
   std::string options;  ///< the words after fires/declines in the fence line, see examples.h
   std::string text;
@@ -69,8 +69,8 @@ struct Rule {
   bool scans = false;
   std::vector<std::string> references, aliases, docs;
   std::string fixed_by, setting;
-  std::vector<Format> formats;  ///< formats it looks at; empty: from its rewrite blocks, else all
-  std::string summary;          ///< one sentence for findings
+  std::vector<const Dialect*> formats;  ///< formats it looks at; empty: from its rewrite blocks, else all
+  std::string summary;                  ///< one sentence for findings
   /// Sentences for findings with {words} in them; empty: the summary, nothing, the section "At the source".
   /// A row's own ones go first.
   std::string message, reason, at_source;
@@ -85,7 +85,8 @@ struct Rule {
   std::vector<LogExample> log_examples;
   std::vector<ModelExample> model_examples;
 
-  bool looks_at(Format format) const;  ///< `formats`, else those of its rewrite blocks, else every format
+  bool looks_at(
+      const Dialect& dialect) const;  ///< `formats`, else those of its rewrite blocks, else every format
   /// True when the rule's fault exists on this target (name matches, version in range; no runtimes: always).
   /// A target with a fallback counts as the one without: "litert-gpu+cpu" is "litert-gpu".
   bool applies_to(std::string_view target, const Version& version) const;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "lib/target/target.h"
+#include "lib/format/tflite/op_versions.h"
 
 namespace md {
 namespace {

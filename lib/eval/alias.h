@@ -1,4 +1,4 @@
-// In-place operators of torch write memory that other tensors share. After one has run, everything that
+// In-place operators write memory that other tensors share. After one has run, everything that
 // shares it is brought up to date, through maps of element positions; nothing here knows how a rewrite makes
 // such writes functional.
 #pragma once

@@ -1,10 +1,9 @@
-#include "lib/diagnose/versions.h"
-
+// The versions of the operators that a rewrite touched.
 #include <algorithm>
 #include <set>
 #include <string>
 
-#include "lib/target/target.h"
+#include "lib/format/tflite/op_versions.h"
 
 namespace md {
 namespace {
@@ -25,7 +24,6 @@ bool touched(const Graph& before, const Graph& after, NodeId id) {
 }  // namespace
 
 void settle_operator_versions(const Model& before, Model& after) {
-  if (after.format != Format::tflite) return;
   // A .tflite file stores the version once for each kind of operator, so nodes that nobody touched carry the
   // number that the removed ones needed.
   std::set<std::string> kinds;

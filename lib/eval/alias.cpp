@@ -1,4 +1,4 @@
-#include "lib/format/torch/alias.h"
+#include "lib/eval/alias.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "lib/eval/node_place.h"
-#include "lib/format/torch/view.h"
+#include "lib/op/ops.h"
 
 namespace md {
 namespace {
@@ -17,7 +17,8 @@ ValueId shares_with(const Graph& graph, ValueId v) {
   const NodeId maker = graph.producer(v);
   if (maker == none_id) return none_id;
   const Node& node = graph.node(maker);
-  const bool shares = (aten_in_place(node.op) || aten_view(node.op)) && !node.inputs.empty();
+  const OpSpec* row = row_of(graph, node);
+  const bool shares = row && (row->writes_operand || row->views_operand) && !node.inputs.empty();
   return shares ? node.inputs[0] : none_id;
 }
 
@@ -31,7 +32,8 @@ Result<Tensor> positions(const Graph& graph, ValueId v, ValueId root, const Shap
                          const ViewRunner& run_view) {
   std::vector<ValueId> chain;
   for (ValueId at = v; at != root; at = graph.node(graph.producer(at)).inputs[0])
-    if (aten_view(graph.node(graph.producer(at)).op)) chain.push_back(at);
+    if (const OpSpec* row = row_of(graph, graph.node(graph.producer(at))); row && row->views_operand)
+      chain.push_back(at);
   std::int64_t count = 1;
   for (const std::int64_t d : root_shape) count *= d;
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
@@ -52,7 +54,8 @@ Result<Tensor> positions(const Graph& graph, ValueId v, ValueId root, const Shap
 }  // namespace
 
 bool writes_in_place(const Graph& graph, std::span<const NodeId> nodes) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return aten_in_place(graph.node(id).op); });
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](NodeId id) { return writes_operand(graph, graph.node(id)); });
 }
 
 Status share_write(const Graph& graph, NodeId id, const Tensor& written, TensorMap& tensors,

@@ -1,0 +1,51 @@
+#include "lib/format/torch/dialect.h"
+
+#include <cstring>
+
+#include "lib/format/torch/call.h"
+#include "lib/format/torch/operators.h"
+#include "lib/format/torch/schema.h"
+#include "lib/format/torch/types.h"
+
+namespace md {
+namespace {
+
+constexpr KernelGroup kernel_groups[] = {
+    aten_movement_kernels,    aten_elementwise_kernels, aten_reduction_kernels,
+    aten_contraction_kernels, aten_complex_kernels,     aten_index_kernels,
+    aten_factory_kernels,     aten_quantized_kernels,   aten_network_kernels,
+};
+
+/// Any zip archive: the opener tells what it is when it is no exported program.
+bool recognizes(Bytes file) {
+  return file.size() >= 4 &&
+         (std::memcmp(file.data(), "PK\x03\x04", 4) == 0 || std::memcmp(file.data(), "PK\x05\x06", 4) == 0);
+}
+
+std::optional<std::string> misfit(const Graph& graph, const Node& node) {
+  if (auto wanted = schema_misfit(graph, node)) return "expected " + *wanted;
+  if (auto wanted = aten_type_misfit(graph, node)) return "expected " + *wanted;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// The kernels are written for small sites: about forty times slower than compiled ones. The graph of a region
+// goes with the node that calls it, once a fix has inlined it.
+constinit const Dialect dialect_torch = {
+    .name = "pt2",
+    .extension = ".pt2",
+    .recognizes = recognizes,
+    .open = open_pt2,
+    .operators = torch_ops,
+    .misfit = misfit,
+    .kernels = kernel_groups,
+    .kernel_slowness = 40,
+    .executed_graphs = called_graphs,
+    .graphs_inside_nodes = true,
+    .numbered_names = true,
+    .obtaining = "what torch.export.save(ep, \"model.pt2\") writes before the failing step",
+    .reopening = "ep = torch.export.load(\"model.fixed.pt2\")",
+};
+
+}  // namespace md

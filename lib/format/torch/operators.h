@@ -1,0 +1,11 @@
+// What torch's operators are: rows for all overloads of a name at once.
+#pragma once
+#include "lib/op/ops.h"
+
+namespace md {
+
+/// Rows by name without overload ("aten.add"); names and attributes of arguments are in the schemas
+/// (schema.h).
+const OpTable& torch_ops();
+
+}  // namespace md
