@@ -135,6 +135,24 @@ TEST_CASE("a changed interface is named where the numbers are equal", "[report]"
   CHECK(render(std::span(&d, 1), ReportFormat::text).find("NOT equal") != std::string::npos);
 }
 
+TEST_CASE("where the model is not to blame, the report says so and the JSON keeps who is", "[report]") {
+  Diagnosis d;
+  d.command = "log";
+  d.before = {{"fatal", 1}};
+  Finding finding;
+  finding.rule = "T1", finding.severity = "fatal", finding.state = "advice", finding.message = "no driver",
+  finding.fault = "environment";
+  d.findings.push_back(finding);
+  settle(d, "silent");
+  const std::string text = render(std::span(&d, 1), ReportFormat::text);
+  CHECK(text.find("the model is not to blame: the machine, device or application") != std::string::npos);
+  const std::string json = render(std::span(&d, 1), ReportFormat::json);
+  CHECK(nlohmann::json::parse(json)["findings"][0]["fault"] == "environment");
+  const auto again = read_diagnoses("d.json", json);
+  REQUIRE(again);
+  CHECK(again->front().findings.front().fault == "environment");
+}
+
 TEST_CASE("a diagnosis holds to its schema", "[report]") {
   const auto schema = nlohmann::json::parse(diagnosis_schema());
   const std::vector<Diagnosis> runs = {sample(), failed_sample()};

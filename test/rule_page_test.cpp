@@ -7,6 +7,7 @@
 #include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/rewrite/dropped_check.h"
+#include "lib/rule/page/log_words.h"
 #include "lib/rule/page/operator_index.h"
 #include "lib/rule/page/page_data.h"
 #include "lib/rule/page/rule.h"
@@ -78,6 +79,38 @@ TEST_CASE("a page with an unknown target or key does not load", "[rule]") {
   CHECK(data_error(R"({ "id": "T1", "severity": "fatal", "references": ["https://x"],
   "exactness": ["exact", "exactly"] })")
             .starts_with("p.md:4: \"exactness\" must be one of"));
+  CHECK(data_error(R"({ "id": "T1", "severity": "fatal", "references": ["https://x"],
+  "fault": "user" })") ==
+        "p.md:4: \"fault\" must be one of model, usage, environment, versions, tool-bug, not \"user\"");
+}
+
+TEST_CASE("a page says who is to blame", "[rule]") {
+  for (const Blame fault :
+       {Blame::model, Blame::usage, Blame::environment, Blame::versions, Blame::tool_bug}) {
+    Rule rule;
+    const std::string json =
+        std::string(R"({"id": "T1", "severity": "fatal", "references": ["https://x"], "fault": ")") +
+        std::string(name(fault)) + "\"}";
+    REQUIRE(read_rule_data("p.md", 1, json, rule));
+    CHECK(rule.fault == fault);
+  }
+}
+
+TEST_CASE("a page speaks in the words that a log gave", "[rule]") {
+  Rule rule;
+  REQUIRE(read_rule_data("p.md", 1, R"({"id": "T1", "severity": "fatal", "references": ["https://x"],
+    "message": "{op} has no kernel", "reason": "{what}, for {where}", "at_source": "{sizes(%x)}",
+    "rows": {"by": "op", "table": {"aten::cat.*": {"what": "write {op} as a copy"},
+                                   "aten::add.out": {"message": "{op} is not linked", "what": "link it"}}}})",
+                         rule));
+  const auto cat = words_from_log(rule, {{"op", "aten::cat.out"}, {"where", "the phone"}});
+  CHECK(cat.message == "aten::cat.out has no kernel");
+  CHECK(cat.reason == "write aten::cat.out as a copy, for the phone");
+  CHECK(cat.at_source.empty());  // a word that only a model gives
+  const auto add = words_from_log(rule, {{"op", "aten::add.out"}});
+  CHECK(add.message == "aten::add.out is not linked");
+  CHECK(add.reason.empty());  // nothing says where
+  CHECK(words_from_log(rule, {}).message.empty());
 }
 
 TEST_CASE("every target that a page names can be asked for", "[rules]") {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/op/dialect.h"
+#include "lib/rule/page/log_words.h"
 #include "lib/rule/page/page.h"
 
 namespace md {
@@ -26,6 +27,7 @@ Finding from_rule(const Rule& rule) {
   finding.rule = rule.id;
   finding.name = rule.name;
   finding.severity = name(rule.severity);
+  if (rule.fault != Blame::model) finding.fault = name(rule.fault);
   finding.message = rule.summary;
   finding.docs = documentation(rule);
   return finding;
@@ -156,11 +158,15 @@ Finding describe(const FoundSite& site, const Model& model, int round, bool assu
   return finding;
 }
 
-Finding describe_log_hit(const Rule& rule, const LogEvidence& evidence, int log_index, const Model* model) {
+Finding describe_log_hit(const LogEvidence& evidence, std::size_t which, int log_index, const Model* model) {
+  const Rule& rule = *evidence.rules[which];
+  const LogWords words = words_from_log(rule, evidence.captures[which]);
   Finding finding = from_rule(rule);
   finding.state = "advice";
+  if (!words.message.empty()) finding.message = words.message;
+  finding.reason = words.reason;
   if (!model) finding.mendable_in = mendable_formats(rule);
-  finding.at_source = section(rule, "At the source");
+  finding.at_source = words.at_source.empty() ? section(rule, "At the source") : words.at_source;
   finding.log.push_back(log_index);
   finding.attribution = name(evidence.attribution);
   if (model)

@@ -11,8 +11,9 @@ namespace md {
 /// Without fixes; `round` from 1.
 Finding describe(const FoundSite& site, const Model& model, int round, bool assumed);
 
-/// A finding from the log alone: the rule's page as advice, places in the model when some are known.
-Finding describe_log_hit(const Rule& rule, const LogEvidence& evidence, int log_index, const Model* model);
+/// A finding from the log alone: the page of the `which`th of the evidence's rules as advice, in the words
+/// that its signature captured; places in the model when some are known.
+Finding describe_log_hit(const LogEvidence& evidence, std::size_t which, int log_index, const Model* model);
 
 /// Formats of model files (tflite, pt2) that a fix of the rule exists for; empty: no rewrite of a file mends
 /// it.

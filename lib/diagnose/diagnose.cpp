@@ -259,7 +259,7 @@ class Run {
       }
       // With a model one rule is enough: the others' patterns were looked for too, and are not there either.
       const std::size_t count = request_.document ? 1 : item.rules.size();
-      for (std::size_t r = 0; r < count; ++r) advise(*item.rules[r], item, index);
+      for (std::size_t r = 0; r < count; ++r) advise(item, r, index);
     }
   }
 
@@ -273,16 +273,18 @@ class Run {
     });
   }
 
-  void advise(const Rule& rule, const LogEvidence& item, int index) {
+  /// One finding for all lines of which the page says the same.
+  void advise(const LogEvidence& item, std::size_t which, int index) {
+    const Rule& rule = *item.rules[which];
+    const Model* model = request_.document ? &request_.document->model() : nullptr;
+    Tracked advice{&rule, 0, {}, 0, describe_log_hit(item, which, index, model)};
     const auto same = std::find_if(tracked_.begin(), tracked_.end(), [&](const Tracked& known) {
-      return known.rule == &rule && known.seen == 0;
+      return known.rule == &rule && known.seen == 0 && known.finding.message == advice.finding.message;
     });
     if (same != tracked_.end()) {
       same->finding.log.push_back(index);
       return;
     }
-    const Model* model = request_.document ? &request_.document->model() : nullptr;
-    Tracked advice{&rule, 0, {}, 0, describe_log_hit(rule, item, index, model)};
     const bool searched = model && (rule.detector || !rule.rewrites.empty());
     if (searched)
       advice.finding.reason = "the log names it, but the pattern that its fix needs is not in this file";

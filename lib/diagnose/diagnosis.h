@@ -48,6 +48,8 @@ struct ReportedFix {
 struct Finding {
   std::string rule, name, severity, state, message, reason, attribution, docs, at_source, fingerprint;
   int round = 1;
+  /// Who is to blame, where it is not the model: usage | environment | versions | tool-bug; else empty.
+  std::string fault;
   bool assumed = false;
   bool mended = false;  ///< gone because the fix of another finding removed its cause
   std::vector<std::string> caused_by;

@@ -167,15 +167,25 @@ RuleIndex::RuleIndex(const RuleBook& rules) : signatures_(all_signatures(rules))
     for (const Signature& signature : rule.log) owners_.push_back({&rule, signature.text().size()});
 }
 
-std::vector<const Rule*> RuleIndex::hits(std::string_view text) const {
-  std::vector<Owner> owners;
-  for (const SignatureSet::Hit& hit : signatures_.match(text)) owners.push_back(owners_[hit.signature]);
-  std::stable_sort(owners.begin(), owners.end(),
-                   [](const Owner& a, const Owner& b) { return a.length > b.length; });
-  std::vector<const Rule*> found;
-  for (const Owner& owner : owners)
-    if (std::find(found.begin(), found.end(), owner.rule) == found.end()) found.push_back(owner.rule);
+std::vector<RuleHit> RuleIndex::hits_with_words(std::string_view text) const {
+  std::vector<SignatureSet::Hit> matches = signatures_.match(text);
+  std::stable_sort(matches.begin(), matches.end(),
+                   [&](const SignatureSet::Hit& a, const SignatureSet::Hit& b) {
+                     return owners_[a.signature].length > owners_[b.signature].length;
+                   });
+  std::vector<RuleHit> found;
+  for (SignatureSet::Hit& match : matches) {
+    const Rule* rule = owners_[match.signature].rule;
+    if (std::none_of(found.begin(), found.end(), [&](const RuleHit& hit) { return hit.rule == rule; }))
+      found.push_back({rule, std::move(match.hit.captures)});
+  }
   return found;
+}
+
+std::vector<const Rule*> RuleIndex::hits(std::string_view text) const {
+  std::vector<const Rule*> rules;
+  for (const RuleHit& hit : hits_with_words(text)) rules.push_back(hit.rule);
+  return rules;
 }
 
 std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleIndex& index) {
@@ -185,7 +195,11 @@ std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const Rul
       LogEvidence item;
       item.path = log.path;
       item.record = &record;
-      if (!record.benign) item.rules = index.hits(record.message);
+      if (!record.benign)
+        for (RuleHit& hit : index.hits_with_words(record.message)) {
+          item.rules.push_back(hit.rule);
+          item.captures.push_back(std::move(hit.captures));
+        }
       if (record.failure || record.benign || !item.rules.empty()) evidence.push_back(std::move(item));
     }
   return evidence;

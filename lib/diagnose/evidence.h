@@ -1,5 +1,6 @@
 // What the logs say, tied to rules and to places in the model.
 #pragma once
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -24,10 +25,20 @@ struct NodePlace {
   auto operator<=>(const NodePlace&) const = default;
 };
 
+/// What a signature captured from a text: word -> text.
+using Captures = std::map<std::string, std::string, std::less<>>;
+
+/// A rule whose signature hits a text.
+struct RuleHit {
+  const Rule* rule = nullptr;
+  Captures captures;
+};
+
 struct LogEvidence {
   std::string path;
   const Record* record = nullptr;  ///< lives in the request's logs
   std::vector<const Rule*> rules;  ///< rules whose signature hits, the most specific signature first
+  std::vector<Captures> captures;  ///< of those rules, in the same order
   std::set<NodePlace> nodes;       ///< of the input model
   Attribution attribution = Attribution::none;
   bool of_other_model =
@@ -41,6 +52,8 @@ class RuleIndex {
   explicit RuleIndex(const RuleBook& rules);
   /// Rules whose signatures hit a text, the most specific signature first.
   std::vector<const Rule*> hits(std::string_view text) const;
+  /// The same with what the signatures captured.
+  std::vector<RuleHit> hits_with_words(std::string_view text) const;
 
  private:
   struct Owner {

@@ -79,6 +79,7 @@ Json finding_json(const Finding& finding) {
                {"log", finding.log},
                {"fixes", fixes},
                {"open", finding.open()}};
+  if (!finding.fault.empty()) json["fault"] = finding.fault;
   if (!finding.mendable_in.empty()) json["mendable_in"] = finding.mendable_in;
   return json;
 }

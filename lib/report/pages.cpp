@@ -75,6 +75,8 @@ std::string html_finding(const Diagnosis& run, const Group& group) {
     const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
     out += fmt::format("<pre>{}:{}: {}</pre>\n", e(record.path), record.line, e(record.text));
   }
+  if (const std::string_view fault = fault_words(first); !fault.empty())
+    out += fmt::format("<p>{}</p>\n", e(fault));
   if (!first.reason.empty()) out += fmt::format("<p>Not fixed: {}</p>\n", e(first.reason));
   for (const ReportedFix& fix : first.fixes)
     out += fmt::format("<p>{} <b>{}</b> ({}): {}; {}{}</p>\n", fix_verb(run, fix), e(fix.title),

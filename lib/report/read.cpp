@@ -100,6 +100,7 @@ Finding read_finding(const Json& json) {
   finding.at_source = text(json, "at_source"), finding.fingerprint = text(json, "fingerprint");
   finding.round = static_cast<int>(integer(json, "round", 1));
   finding.assumed = flag(json, "assumed");
+  finding.fault = text(json, "fault");
   finding.caused_by = texts(json, "caused_by");
   finding.mendable_in = texts(json, "mendable_in");
   finding.log = integers<int>(json, "log");

@@ -123,6 +123,8 @@ constexpr std::string_view kSchema = R"json({
                   "fixes": {"type": "array", "items": {"$ref": "#/$defs/fix"}},
                   "mendable_in": {"type": "array", "items": {"type": "string"},
                                   "description": "from a log alone: formats of model files that a fix exists for"},
+                  "fault": {"enum": ["usage", "environment", "versions", "tool-bug"],
+                            "description": "who is to blame, where it is not the model"},
                   "open": {"type": "boolean", "description": "no fix that was applied mends it"}}},
     "suppression": {"type": "object", "required": ["baseline", "entry", "reason", "owner", "until"],
                     "additionalProperties": false,

@@ -26,7 +26,7 @@ void fix(ReportedFix& fix) {
 
 void finding(Finding& f) {
   for (std::string* text : {&f.rule, &f.name, &f.severity, &f.state, &f.message, &f.reason, &f.attribution,
-                            &f.docs, &f.fingerprint})
+                            &f.fault, &f.docs, &f.fingerprint})
     line(*text);
   lines(f.at_source);
   each_line(f.caused_by), each_line(f.mendable_in);

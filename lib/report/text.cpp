@@ -67,7 +67,10 @@ class Writer {
     if (first.round > 1) line(fmt::format("    seen in round {}, after the fixes before it", first.round));
     if (!first.attribution.empty() && first.attribution == "op")
       line("    the log names the operator only: this may be another node of that kind");
-    if (first.open() && !first.reason.empty()) line("    why not fixed: " + first.reason);
+    if (const std::string_view fault = fault_words(first); !fault.empty()) line(fmt::format("    {}", fault));
+    if (first.open() && !first.reason.empty())
+      line((run.model || !first.mendable_in.empty() ? "    why not fixed: " : "    what to do: ") +
+           first.reason);
     fixes(run, first);
     if (first.open() || style_.verbose) source(first);
   }

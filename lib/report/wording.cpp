@@ -52,6 +52,20 @@ std::string consequence(std::string_view severity) {
   return "note";
 }
 
+std::string_view fault_words(const Finding& finding) {
+  if (finding.fault == "usage")
+    return "the model is not to blame, the call is: change how the tool is called, not the model";
+  if (finding.fault == "environment")
+    return "the model is not to blame: the machine, device or application around it lacks something; change "
+           "that, not the model";
+  if (finding.fault == "versions")
+    return "the model is not to blame: versions of the tools do not fit together; change a version, not the "
+           "model";
+  if (finding.fault == "tool-bug")
+    return "the model is not to blame: this is a bug of the tool; take a version without it or go around it";
+  return "";
+}
+
 std::string place(const ReportedLocation& at) {
   if (at.node >= 0) return fmt::format("s{}/n{}", at.graph, at.node);
   if (at.origin.empty()) return fmt::format("s{}", at.graph);

@@ -18,6 +18,9 @@ std::vector<Group> group_findings(const Diagnosis& run);
 
 /// By consequence: "will not compile", "wrong result", "slow", "note".
 std::string consequence(std::string_view severity);
+/// Who is to blame, where it is not the model, and what to do instead: one sentence; "" where it is the
+/// model.
+std::string_view fault_words(const Finding& finding);
 /// "s0/n3"; for a node that an earlier fix made: "s0/new from n3,n5".
 std::string place(const ReportedLocation& at);
 /// "model.tflite:s0/n3 SELECT_V2 \"mask/where\"", or the log's place for a finding without a model.

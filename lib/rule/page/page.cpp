@@ -165,6 +165,13 @@ class PageWriter {
     for (const LogExample& example : rule_.log_examples)
       if (example.fires) messages.push_back(example.text.substr(0, example.text.find('\n')));
     list("Where it happens", runtimes);
+    if (rule_.fault != Blame::model)
+      list(
+          "Who is to blame",
+          {rule_.fault == Blame::usage         ? "how the tool is called, not the model"
+           : rule_.fault == Blame::environment ? "the machine, device or application around it, not the model"
+           : rule_.fault == Blame::versions    ? "versions that do not fit together, not the model"
+                                               : "a bug of the tool, not the model"});
     list("In the log", messages);
     std::vector<std::string> more;
     if (!rule_.fixed_by.empty()) more.push_back("fixed by: " + rule_.fixed_by);

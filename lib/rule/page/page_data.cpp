@@ -81,6 +81,7 @@ class DataReader {
     static constexpr Field table[] = {
         {"id", &read_text<&Rule::id>},
         {"severity", &read_by<&DataReader::severity>},
+        {"fault", &read_by<&DataReader::fault>},
         {"log", &read_by<&DataReader::signatures>},
         {"graph", &read_flag<&Rule::graph>},
         {"symptom", &read_by<&DataReader::symptom>},
@@ -145,6 +146,11 @@ class DataReader {
     const std::string word = one_of(key, value, {"note", "perf", "silent", "fatal"});
     for (const Severity s : {Severity::note, Severity::perf, Severity::silent, Severity::fatal})
       if (name(s) == word) rule.severity = s;
+  }
+  void fault(const std::string& key, const Json& value, Rule& rule) {
+    const std::string word = one_of(key, value, {"model", "usage", "environment", "versions", "tool-bug"});
+    for (const Blame f : {Blame::model, Blame::usage, Blame::environment, Blame::versions, Blame::tool_bug})
+      if (name(f) == word) rule.fault = f;
   }
   void symptom(const std::string& key, const Json& value, Rule& rule) {
     rule.symptom = one_of(key, value, {"zeros", "nan", "wrong", "first-token-right", "degrades", "state"});

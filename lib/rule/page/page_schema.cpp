@@ -25,6 +25,8 @@ std::string_view rule_schema() {
     "id": {"type": "string", "description": "letters and digits, also the beginning of the file's name"},
     "severity": {"enum": ["fatal", "silent", "perf", "note"],
                  "description": "will not compile; runs and is wrong; falls back or takes long; worth knowing"},
+    "fault": {"enum": ["model", "usage", "environment", "versions", "tool-bug"],
+              "description": "who is to blame; absent: the model. For the others a finding says that the model need not change"},
     "log": {"$ref": "#/$defs/texts",
             "description": "log signatures: literal text with {name:word|int|shape|text}, a literal of 8 characters at least"},
     "graph": {"type": "boolean", "description": "fires on its pattern alone, without a log line"},

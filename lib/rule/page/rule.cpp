@@ -221,6 +221,22 @@ std::string_view name(Severity severity) {
   return "";
 }
 
+std::string_view name(Blame fault) {
+  switch (fault) {
+    case Blame::model:
+      return "model";
+    case Blame::usage:
+      return "usage";
+    case Blame::environment:
+      return "environment";
+    case Blame::versions:
+      return "versions";
+    case Blame::tool_bug:
+      return "tool-bug";
+  }
+  return "";
+}
+
 bool Rule::looks_at(const Dialect& dialect) const {
   return formats.empty() || std::find(formats.begin(), formats.end(), &dialect) != formats.end();
 }

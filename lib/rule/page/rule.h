@@ -19,6 +19,16 @@ namespace md {
 enum class Severity { note, perf, silent, fatal };  ///< ascending
 std::string_view name(Severity severity);
 
+/// Who is to blame for a fault.
+enum class Blame {
+  model,        ///< the model: its file or its code has to change
+  usage,        ///< how a tool is called
+  environment,  ///< the machine, device, driver or application around it
+  versions,     ///< versions of tools that do not fit together
+  tool_bug      ///< the tool itself
+};
+std::string_view name(Blame fault);  ///< "model", ..., "tool-bug"
+
 struct RuntimeRange {
   std::string target;  ///< "litert-gpu", "executorch-xnnpack", ...
   VersionRange fails;
@@ -51,6 +61,7 @@ class Rewrite;  ///< a compiled rewrite block; see rewrite.h
 struct Rule {
   std::string id, name, path;
   Severity severity = Severity::fatal;
+  Blame fault = Blame::model;
   std::vector<Signature> log;          ///< signatures of log records that this rule explains
   bool graph = false;                  ///< fires on its pattern alone, without a record
   std::string symptom;                 ///< "zeros", "wrong", ...: lifted when the user states it
