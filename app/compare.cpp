@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "lib/diagnose/cost.h"
 #include "lib/op/dialect.h"
+#include "lib/op/work.h"
 #include "lib/verify/verify.h"
 
 namespace md::app {

@@ -14,6 +14,7 @@
 #include "lib/edit/cut.h"
 #include "lib/format/tflite/op_versions.h"
 #include "lib/op/dialect.h"
+#include "lib/op/work.h"
 #include "lib/proof/proof.h"
 #include "test/catch.h"
 #include "test/run_program.h"

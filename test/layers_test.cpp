@@ -16,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Folder -> what it may include; a name with a slash is one folder or header. A folder of a format or a
-/// runtime is named with its parent: "format/tflite". Those under "until rows" are what is left to take out:
-/// the engine still reaches into formats by name.
+/// runtime is named with its parent: "format/tflite".
 const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"base", {}},
     {"config", {"base"}},
@@ -25,13 +24,11 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"op", {"base", "graph"}},
     {"edit", {"base", "graph", "op"}},
     {"log", {"base", "graph"}},
-    {"eval", {"base", "graph", "op", "edit", /* until rows: */ "format/torch"}},
+    {"eval", {"base", "graph", "op", "edit"}},
     {"fp16", {"base", "graph", "op", "edit", "eval"}},
-    {"proof", {"base", "graph", "op", "edit", "eval", "fp16", /* until rows: */ "format/torch"}},
-    {"target", {"base", "graph", "op", "log", /* until rows: */ "runtime/litert"}},
-    {"rule",
-     {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rewrite",
-      /* until rows: */ "format/tflite", "format/torch"}},
+    {"proof", {"base", "graph", "op", "edit", "eval", "fp16"}},
+    {"target", {"base", "graph", "op", "log"}},
+    {"rule", {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rewrite"}},
     {"rewrite",
      {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rule", "format/tflite",
       "format/torch"}},
@@ -39,9 +36,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"diagnose", {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rule"}},
     {"report", {"base", "op/dialect.h", "diagnose/diagnosis.h", "diagnose/ending.h"}},
     {"baseline", {"base", "diagnose/diagnosis.h", "diagnose/fingerprint.h", "report/report.h"}},
-    {"format/tflite", {"base", "graph", "op", "edit", "eval", /* until rows: */ "runtime/litert"}},
+    {"format/tflite", {"base", "graph", "op", "edit", "eval"}},
     {"format/torch", {"base", "graph", "op", "edit", "eval"}},
-    {"format/pte", {"base", "graph", "op", "edit", "eval", /* until rows: */ "runtime/executorch"}},
+    {"format/pte", {"base", "graph", "op", "edit", "eval"}},
     {"runtime/litert", {"base", "graph", "op", "log", "target", "format/tflite"}},
     {"runtime/executorch", {"base", "graph", "op", "log", "target", "format/torch", "format/pte"}},
 };

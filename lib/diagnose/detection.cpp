@@ -188,8 +188,7 @@ class Round {
       if (!target && !symptom) return Severity::note;  // no backend was named: nothing is known to fail
       if (!site.rule->symptom.empty() && !symptom && !site.rule->graph) return Severity::note;
     }
-    if (target && target->name().find("+cpu") != std::string::npos && severity == Severity::fatal &&
-        !site.rule->stops_fallback)
+    if (target && target->falls_back() && severity == Severity::fatal && !site.rule->stops_fallback)
       return Severity::perf;
     return severity;
   }

@@ -206,8 +206,7 @@ class Run {
       reported.records.push_back({record.text, record.graph, node, record.hidden});
     }
     out_.prediction = std::move(reported);
-    if (targets_.front()->name().find("+cpu") != std::string::npos &&
-        prediction.accelerated < prediction.nodes)
+    if (targets_.front()->falls_back() && prediction.accelerated < prediction.nodes)
       out_.notes.push_back(fmt::format("{} of {} nodes on the GPU, {} partition{}", prediction.accelerated,
                                        prediction.nodes, prediction.partitions,
                                        prediction.partitions == 1 ? "" : "s"));

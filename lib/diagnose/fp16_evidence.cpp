@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "lib/diagnose/cost.h"
+#include "lib/op/work.h"
 
 namespace md {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "lib/diagnose/cost.h"
 #include "lib/eval/difference.h"
+#include "lib/op/work.h"
 
 namespace md {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "lib/diagnose/cost.h"
 #include "lib/eval/fold.h"
 #include "lib/graph/encode.h"
+#include "lib/op/work.h"
 
 namespace md {
 namespace {

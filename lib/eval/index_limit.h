@@ -7,8 +7,8 @@
 
 namespace md {
 
-/// Smallest dimension that `nodes` index with the integer value `input` (through GATHER, GATHER_ND,
-/// EMBEDDING_LOOKUP, SCATTER_ND), 0 when it is not used as an index.
+/// Smallest dimension that `nodes` index with the integer value `input`, by their rows (OpSpec::indices),
+/// also through integers computed from it; 0 when it is not used as an index.
 std::int64_t index_limit(const Graph& graph, const std::vector<NodeId>& nodes, ValueId input);
 
 }  // namespace md

@@ -21,6 +21,12 @@ class PatchBuilder;
 /// Kernels of one source file (lib/eval/kernel.h).
 using KernelGroup = std::span<const KernelEntry> (*)();
 
+/// A node whose results have no static size, and the first such result.
+struct UnsizedValue {
+  NodeId node = none_id;
+  ValueId value = none_id;
+};
+
 /// A null function: the format has no such thing, and the engine does without.
 struct Dialect {
   std::string_view name;       ///< in JSON, rule pages, targets: "tflite"
@@ -40,6 +46,9 @@ struct Dialect {
                               std::span<const ValueType> outputs) = nullptr;
   /// Why a node's operands and results do not go together, as a clause; nullopt: they do, or nobody knows.
   std::optional<std::string> (*misfit)(const Graph& graph, const Node& node) = nullptr;
+  /// The name of the operator that writes none of its operands and computes the same; null: there are no
+  /// others.
+  std::string (*functional_form)(std::string_view op) = nullptr;
   std::span<const KernelGroup> kernels = {};
   /// Seconds of this format's kernels for a multiply-add, where compiled ones take 1: budgets divide by it.
   double kernel_slowness = 1;
@@ -47,6 +56,9 @@ struct Dialect {
   // --- graphs
   /// The graphs that a runtime executes, ascending; null: all.
   std::vector<int> (*executed_graphs)(const Model& model) = nullptr;
+  /// The value with the lowest id whose size only a run tells; none_id when all sizes are static. A delegate
+  /// for static sizes refuses the whole graph for one.
+  UnsizedValue (*first_unsized)(const Graph& graph) = nullptr;
   /// A called graph lies inside the node that calls it and leaves the file with it; values have no place of
   /// their own, so that what was written is compared by what flows where.
   bool graphs_inside_nodes = false;

@@ -19,16 +19,6 @@ bool same_value(const AttrValue& a, const AttrValue& b) {
   return x && y ? *x == *y : a == b;
 }
 
-const OpSpec* find_row(const Dialect& dialect, std::string_view op) {
-  const OpTable* table = table_of(dialect);
-  if (!table) return nullptr;
-  const auto at =
-      std::lower_bound(table->ops.begin(), table->ops.end(), op,
-                       [](const OpSpec& spec, std::string_view text) { return spec.name < text; });
-  if (at != table->ops.end() && at->name == op) return &*at;
-  return table->by_form ? table->by_form(op) : nullptr;
-}
-
 }  // namespace
 
 std::optional<EnumValue> EnumSpec::find(std::string_view value) const {
@@ -48,12 +38,22 @@ bool has_op_table(const Dialect& dialect) {
   return table && table->complete;
 }
 
+const OpSpec* row_of(const Dialect& dialect, std::string_view op) {
+  const OpTable* table = table_of(dialect);
+  if (!table) return nullptr;
+  const auto at =
+      std::lower_bound(table->ops.begin(), table->ops.end(), op,
+                       [](const OpSpec& spec, std::string_view text) { return spec.name < text; });
+  if (at != table->ops.end() && at->name == op) return &*at;
+  return table->by_form ? table->by_form(op) : nullptr;
+}
+
 const OpSpec* find_op(const Dialect& dialect, std::string_view op) {
-  return has_op_table(dialect) ? find_row(dialect, op) : nullptr;
+  return has_op_table(dialect) ? row_of(dialect, op) : nullptr;
 }
 
 const OpSpec* row_of(const Graph& graph, const Node& node) {
-  return graph.dialect ? find_row(*graph.dialect, node.op) : nullptr;
+  return graph.dialect ? row_of(*graph.dialect, node.op) : nullptr;
 }
 
 bool is_elementwise(const Graph& graph, const Node& node) {

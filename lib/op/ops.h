@@ -5,6 +5,7 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +69,22 @@ enum class Primitive : std::uint8_t {
   state     ///< reads or writes what outlives a run
 };
 
+/// Bounds that hold for every input of the model, inclusive; NaN is not excluded by them.
+struct ValueRange {
+  double low = -HUGE_VAL, high = HUGE_VAL;
+};
+/// The range of a value; nullopt: nothing is known, or there is no such value.
+using RangeOf = std::function<std::optional<ValueRange>(ValueId value)>;
+
+/// An operand that is an index into, or a mask of, another operand's elements.
+struct IndexUse {
+  std::size_t operand = 0;
+  std::int64_t size = 0;  ///< its numbers are below it; 0: not known
+  /// For a mask: how many marks it must have, where the graph fixes the number of rows that it selects;
+  /// dynamic_dim: as many as a dynamic dimension has.
+  std::optional<std::int64_t> marks{};
+};
+
 struct OpSpec {
   std::string name;
   std::vector<std::string> operands;  ///< names in order, without '?'
@@ -84,8 +101,12 @@ struct OpSpec {
   int least_operands = 0;                   ///< all, absent ones in between counted
   int least_results = 1, most_results = 1;  ///< absent ones count nowhere but in operators with any number
   std::vector<AttributeSpec> attributes;
-  /// Bounds of its result's real numbers, whatever its operands are.
-  double low = -HUGE_VAL, high = HUGE_VAL;
+  /// What its first result's real numbers can be, given what its operands' can; null: anything.
+  std::optional<ValueRange> (*range)(const Node& node, const RangeOf& operand) = nullptr;
+  /// Its operands that say where another's elements lie; null: none.
+  std::vector<IndexUse> (*indices)(const Graph& graph, const Node& node) = nullptr;
+  bool chooses = false;   ///< runs one of the graphs that it calls
+  bool restores = false;  ///< gives the real numbers of its first operand, another encoding of the same data
   /// Terms of each sum that it computes; null: 1.
   std::int64_t (*terms)(const Graph& graph, const Node& node) = nullptr;
   /// Of one run; null: one for each result element, none for an operator that moves.
@@ -115,6 +136,7 @@ struct OpSpec {
 
 /// The row of a node's operator in its graph's dialect; null: there is none, nothing is known of it.
 const OpSpec* row_of(const Graph& graph, const Node& node);
+const OpSpec* row_of(const Dialect& dialect, std::string_view op);
 /// The questions that need no row at hand; false for operators without one.
 bool is_elementwise(const Graph& graph, const Node& node);
 bool has_state(const Graph& graph, const Node& node);

@@ -6,8 +6,8 @@
 #include "lib/eval/fold.h"
 #include "lib/eval/index_limit.h"
 #include "lib/eval/kernel.h"
-#include "lib/format/torch/view.h"
 #include "lib/op/dialect.h"
+#include "lib/op/work.h"
 
 namespace md {
 namespace {
@@ -17,44 +17,6 @@ std::int64_t size_of(const Shape& shape, std::int64_t dynamic_size) {
   for (const std::int64_t d : shape)
     if (__builtin_mul_overflow(n, d < 0 ? dynamic_size : d, &n)) return std::int64_t{1} << 62;
   return n;
-}
-
-bool is_fourier_op(std::string_view op) {
-  return op.starts_with("aten.fft_") || op.starts_with("aten._fft_") || op.starts_with("aten.stft") ||
-         op.starts_with("aten.istft");
-}
-
-/// Terms of each sum that a node computes; 1 for none.
-std::int64_t reduction_length(const Graph& graph, const Node& node) {
-  const auto shape = [&](std::size_t i) -> const Shape& { return graph.value(node.inputs[i]).shape; };
-  const auto has = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != none_id; };
-  if ((node.op == "FULLY_CONNECTED" || node.op == "CONV_2D" || node.op == "TRANSPOSE_CONV") && has(1) &&
-      !shape(1).empty() && shape(1)[0] > 0)
-    return size_of(shape(1), 1) / (node.op == "TRANSPOSE_CONV" && shape(1).size() == 4 ? 1 : shape(1)[0]);
-  if (node.op == "DEPTHWISE_CONV_2D" && has(1) && shape(1).size() == 4) return shape(1)[1] * shape(1)[2];
-  if (node.op == "BATCH_MATMUL" && has(0) && shape(0).size() >= 2)
-    return node.attrs.flag("adj_x") ? shape(0)[shape(0).size() - 2] : shape(0).back();
-  if ((node.op == "SUM" || node.op == "MEAN" || node.op == "REDUCE_PROD" || node.op == "CUMSUM") && has(0) &&
-      !node.outputs.empty()) {
-    const std::int64_t out = std::max<std::int64_t>(1, size_of(graph.value(node.outputs[0]).shape, 1));
-    return node.op == "CUMSUM" ? size_of(shape(0), 1) : size_of(shape(0), 1) / out;
-  }
-  if ((node.op == "SOFTMAX" || node.op == "LOG_SOFTMAX" || node.op == "L2_NORMALIZATION") && has(0) &&
-      !shape(0).empty())
-    return shape(0).back();
-  if ((node.op == "aten.matmul.default" || node.op == "aten.mm.default" || node.op == "aten.bmm.default" ||
-       node.op == "aten.linear.default") &&
-      has(0) && !shape(0).empty())
-    return shape(0).back();
-  if (node.op.starts_with("aten.conv") && has(1) && !shape(1).empty())
-    return size_of(shape(1), 1) / std::max<std::int64_t>(shape(1)[0], 1);
-  if ((is_fourier_op(node.op) || node.op.starts_with("aten.sum.") || node.op.starts_with("aten.mean.") ||
-       node.op.starts_with("aten.var.")) &&
-      has(0) && !node.outputs.empty())
-    return std::max<std::int64_t>(node.attrs.integer("n_fft"), shape(0).empty() ? 1 : shape(0).back());
-  if (node.op == "AVERAGE_POOL_2D")
-    return node.attrs.integer("filter_height", 1) * node.attrs.integer("filter_width", 1);
-  return 1;
 }
 
 }  // namespace
@@ -149,17 +111,10 @@ std::optional<std::int64_t> SiteRunner::marks_wanted(ValueId input, std::int64_t
   const Graph& graph = old_graph();
   for (const NodeId id : site_.before) {
     const Node& node = graph.node(id);
-    const std::string base = aten_base(node.op);
-    if (base != "aten.index" && base != "aten.index_put") continue;
-    const auto indices = aten_operands(node, "indices");
-    if (indices.empty() || std::find(indices.begin(), indices.end(), input) == indices.end() ||
-        node.outputs.empty())
-      continue;
-    const Shape& rows = graph.value(base == "aten.index" ? node.outputs[0] : node.inputs.back()).shape;
-    const auto at =
-        static_cast<std::size_t>(std::count(indices.begin(), indices.end(), none_id));  // whole axes in front
-    if (rows.size() > at && rows[at] > 1) return rows[at];
-    if (rows.size() > at && rows[at] < 0 && base == "aten.index_put") return dynamic_size;
+    const OpSpec* row = row_of(graph, node);
+    for (const IndexUse& use : row && row->indices ? row->indices(graph, node) : std::vector<IndexUse>())
+      if (use.marks && use.operand < node.inputs.size() && node.inputs[use.operand] == input)
+        return *use.marks == dynamic_dim ? dynamic_size : *use.marks;
   }
   return std::nullopt;
 }

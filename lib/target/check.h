@@ -11,7 +11,6 @@
 
 #include "lib/base/version.h"
 #include "lib/graph/graph.h"
-#include "lib/runtime/litert/bhwc.h"
 
 namespace md {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "lib/runtime/litert/dynamic.h"
+#include "lib/op/dialect.h"
 #include "lib/target/partition.h"
 #include "lib/target/table_target.h"
 
@@ -48,7 +48,8 @@ TableTarget::GraphVerdict TableTarget::judge_graph(const Model& model, int g) co
   GraphVerdict verdict;
   const Graph& graph = model.graphs[static_cast<std::size_t>(g)];
   const DelegateView view(model, g, checks_->signature_names);
-  const DynamicValue unsized = checks_->static_only.empty() ? DynamicValue{} : first_dynamic_value(graph);
+  const bool needs_sizes = !checks_->static_only.empty() && graph.dialect && graph.dialect->first_unsized;
+  const UnsizedValue unsized = needs_sizes ? graph.dialect->first_unsized(graph) : UnsizedValue();
   if (unsized.value != none_id)
     verdict.records.push_back({checks_->static_only, g, unsized.node, unsized.value, false, false});
   std::vector<NodeVerdict> nodes;
@@ -96,10 +97,9 @@ Prediction TableTarget::predict(const Model& model) const {
   }
   prediction.records.insert(prediction.records.end(), left_out.begin(), left_out.end());
   // With the CPU allowed too, refused nodes run there; kernels that fail to build and aborts end both.
-  const bool may_fall_back = name_.find("+cpu") != std::string::npos;
   if (crash)
     prediction.verdict = Prediction::Verdict::crash;
-  else if (fails || (refused && !may_fall_back))
+  else if (fails || (refused && !falls_back_))
     prediction.verdict = Prediction::Verdict::refused;
   return prediction;
 }

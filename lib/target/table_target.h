@@ -9,8 +9,10 @@ namespace md {
 class TableTarget : public Target {
  public:
   /// `checks` null: a target without one.
-  TableTarget(std::string name, const Table* checks) : name_(std::move(name)), checks_(checks) {}
+  TableTarget(std::string name, const Table* checks, bool falls_back)
+      : name_(std::move(name)), checks_(checks), falls_back_(falls_back) {}
   std::string name() const override { return name_; }
+  bool falls_back() const override { return falls_back_; }
   bool has_table() const override { return checks_ != nullptr; }
   Prediction predict(const Model& model) const override;
   std::vector<PredictedRecord> predict_node(const Model& model, int graph, NodeId node) const override;
@@ -29,6 +31,7 @@ class TableTarget : public Target {
   NodeVerdict judge(const DelegateView& view, int graph, NodeId id) const;
   std::string name_;
   const Table* checks_;
+  bool falls_back_ = false;
 };
 
 }  // namespace md

@@ -1,9 +1,11 @@
 #include "lib/target/target.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/embedded.h"
 #include "lib/base/nearest.h"
@@ -14,34 +16,45 @@
 namespace md {
 namespace {
 
+/// A row of a runtime's targets.json (lib/target/README.md).
 struct KnownTarget {
   std::string name;
-  const Table* table = nullptr;
-  std::vector<Version> versions;     ///< ascending
+  std::string table_name;            ///< of its constraint table; "": it has none, only rules apply
+  bool falls_back = false;           ///< what the accelerator refuses runs on the CPU
+  std::vector<Version> versions;     ///< ascending: those that the rules were measured with, or the table's
   std::vector<std::string> formats;  ///< names of those that the runtime reads
+  const Table* table = nullptr;
 };
 
-constexpr std::string_view executorch_backends[] = {"xnnpack", "coreml", "vulkan",  "mlx",     "qnn",
-                                                    "tosa",    "vgf",    "ethos-u", "neutron", "cortex-m",
-                                                    "cuda",    "metal",  "openvino"};
+/// The rows of all runtimes, without their tables.
+std::vector<KnownTarget> listed_targets() {
+  using Json = nlohmann::json;
+  std::vector<KnownTarget> all;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with("lib/runtime/") || !file.path.ends_with("/targets.json")) continue;
+    const Json json = Json::parse(file.text, nullptr, false);
+    assert(json.is_object() && json.contains("targets"));
+    for (const Json& row : json.at("targets")) {
+      KnownTarget& known = all.emplace_back();
+      known.name = row.value("name", "");
+      known.table_name = row.value("table", "");
+      known.falls_back = row.value("falls_back", false);
+      known.formats = row.value("reads", std::vector<std::string>());
+      for (const std::string& text : row.value("versions", std::vector<std::string>()))
+        if (const auto version = Version::parse(text)) known.versions.push_back(*version);
+      assert(!known.table_name.empty() || (!known.versions.empty() && !known.formats.empty()));
+    }
+  }
+  return all;
+}
 
 const std::vector<KnownTarget>& all_targets() {
   static const std::vector<KnownTarget> targets = [] {
-    std::vector<KnownTarget> all;
-    for (const Table& table : embedded_tables()) {
-      all.push_back({table.target, &table, table.versions, table.formats});
-      if (table.target == "litert-gpu")
-        all.push_back({"litert-gpu+cpu", &table, table.versions, table.formats});
-    }
-    // The versions that the rules were measured with. The compilers take exported programs; what ExecuTorch
-    // makes of one is a .pte.
-    all.push_back({"litert-torch", nullptr, {{{0, 9, 0}}, {{0, 10, 0}}}, {"pt2"}});
-    const std::vector<std::string> executorch = {"pt2", "pte"};
-    all.push_back({"executorch", nullptr, {{{1, 5, 1}}}, executorch});
-    for (const std::string_view backend : executorch_backends)
-      all.push_back({fmt::format("executorch-{}", backend), nullptr, {{{1, 5, 1}}}, executorch});
-    all.push_back({"torch-tensorrt", nullptr, {{{2, 14, 0}}}, {"pt2"}});
-    all.push_back({"onnxruntime", nullptr, {{{1, 32, 0}}}, {"onnx"}});
+    std::vector<KnownTarget> all = listed_targets();
+    for (KnownTarget& known : all)
+      for (const Table& table : embedded_tables())
+        if (table.target == known.table_name)
+          known.table = &table, known.versions = table.versions, known.formats = table.formats;
     return all;
   }();
   return targets;
@@ -71,7 +84,7 @@ Result<std::unique_ptr<Target>> open_target(std::string_view text) {
   const auto known =
       std::find_if(targets.begin(), targets.end(), [&](const KnownTarget& k) { return k.name == name; });
   if (known == targets.end()) return tl::make_unexpected(unknown_target(name));
-  auto target = std::make_unique<TableTarget>(known->name, known->table);
+  auto target = std::make_unique<TableTarget>(known->name, known->table, known->falls_back);
   target->version = known->versions.back();
   if (at != std::string_view::npos) {
     const auto asked = Version::parse(text.substr(at + 1));
@@ -86,18 +99,8 @@ Result<std::unique_ptr<Target>> open_target(std::string_view text) {
 }
 
 std::vector<std::string> target_names() {
-  std::vector<std::string> names = {"litert-gpu+cpu", "litert-torch", "executorch", "torch-tensorrt",
-                                    "onnxruntime"};
-  constexpr std::string_view ending =
-      ".constraints.json";  // lib/runtime/R/NAME.constraints.json: that of NAME
-  for (const EmbeddedFile& file : embedded_files()) {
-    std::string_view name = file.path;
-    if (!name.starts_with("lib/runtime/") || !name.ends_with(ending)) continue;
-    name.remove_prefix(name.rfind('/') + 1), name.remove_suffix(ending.size());
-    names.emplace_back(name);
-  }
-  for (const std::string_view backend : executorch_backends)
-    names.push_back(fmt::format("executorch-{}", backend));
+  std::vector<std::string> names;
+  for (KnownTarget& known : listed_targets()) names.push_back(std::move(known.name));
   return names;
 }
 

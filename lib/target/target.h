@@ -40,7 +40,9 @@ class Target {
   Version table;                         ///< the measured version whose table is used
   bool assumed = false;                  ///< table differs from version, or the version was guessed
   std::string source = "default";        ///< flag | log | fit | default
-  virtual bool has_table() const = 0;    ///< false: only rules apply, nothing is predicted
+  /// What the accelerator refuses runs on the CPU: a refusal costs time, it does not end the model.
+  virtual bool falls_back() const = 0;
+  virtual bool has_table() const = 0;  ///< false: only rules apply, nothing is predicted
   virtual Prediction predict(const Model& model) const = 0;
   /// The records of one node only; empty when the target takes it.
   virtual std::vector<PredictedRecord> predict_node(const Model& model, int graph, NodeId node) const = 0;

@@ -6,6 +6,8 @@
 #include "lib/format/tflite/builder.h"
 #include "lib/format/tflite/queries.h"
 #include "lib/rule/page/detector.h"
+#include "lib/rule/page/operator_index.h"
+#include "lib/runtime/litert/bhwc.h"
 
 namespace md {
 namespace {
@@ -23,7 +25,8 @@ bool vanishes(const Value& operand, const Value& result) {
 
 /// Which operand (0 or 1) has to be reshaped; -1: the accelerator computes this node right.
 int misread_operand(const Graph& graph, const Node& node, bool runtime_pairs_too) {
-  if (!is_binary_elementwise(node.op) || node.inputs.size() != 2 || node.inputs[0] < 0 || node.inputs[1] < 0)
+  if (!is_root("binary elementwise", node.op, graph.dialect) || node.inputs.size() != 2 ||
+      node.inputs[0] < 0 || node.inputs[1] < 0)
     return -1;
   const Value& a = graph.value(node.inputs[0]);
   const Value& b = graph.value(node.inputs[1]);

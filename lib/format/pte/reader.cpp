@@ -9,7 +9,6 @@
 #include "lib/format/pte/dialect.h"
 #include "lib/format/pte/program.h"
 #include "lib/graph/document.h"
-#include "lib/runtime/executorch/kernel_list.h"
 
 namespace md {
 namespace {
@@ -249,7 +248,7 @@ class PteReader {
     return {};
   }
 
-  /// What runs where, what nobody runs, and what the caller must pass: for `inspect`, and for rules that find
+  /// What runs where, and what the caller must pass: for `inspect`, and for rules that find
   /// no value for it.
   void describe(const Graph& graph, FlatTable plan) {
     std::map<std::string, std::size_t> kernels, backends;
@@ -261,11 +260,10 @@ class PteReader {
       else if (node.op.find("::") != std::string::npos)
         ++kernels[node.op], ++kernel_calls;
     }
-    const auto listed = [](const std::map<std::string, std::size_t>& counts,
-                           bool (*wanted)(const std::string&)) {
+    const auto listed = [](const std::map<std::string, std::size_t>& counts) {
       std::string text;
       for (const auto& [name, count] : counts)
-        if (wanted(name)) text += fmt::format("{}{} x{}", text.empty() ? "" : ", ", name, count);
+        text += fmt::format("{}{} x{}", text.empty() ? "" : ", ", name, count);
       return text;
     };
     const std::string prefix = "plan " + graph.name;
@@ -273,17 +271,9 @@ class PteReader {
         prefix, fmt::format("{} delegate calls, {} calls of portable kernels ({} different)", delegate_calls,
                             kernel_calls, kernels.size()));
     if (delegate_calls)
-      model_.metadata.emplace_back(
-          prefix + " delegated",
-          fmt::format("{}; blobs of {} bytes", listed(backends, [](const std::string&) { return true; }),
-                      bytes));
-    if (kernel_calls)
-      model_.metadata.emplace_back(prefix + " falls back",
-                                   listed(kernels, [](const std::string&) { return true; }));
-    if (const std::string missing =
-            listed(kernels, [](const std::string& op) { return !executorch_has_kernel(op); });
-        !missing.empty())
-      model_.metadata.emplace_back(prefix + " needs kernels that the runtime does not bring", missing);
+      model_.metadata.emplace_back(prefix + " delegated",
+                                   fmt::format("{}; blobs of {} bytes", listed(backends), bytes));
+    if (kernel_calls) model_.metadata.emplace_back(prefix + " falls back", listed(kernels));
     std::uint64_t planned = 0;
     for (std::size_t i = 1; i < arenas_.size(); ++i)
       planned += static_cast<std::uint64_t>(std::max<std::int64_t>(arenas_.number<std::int64_t>(i), 0));

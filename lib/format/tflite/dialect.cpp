@@ -99,6 +99,7 @@ constinit const Dialect dialect_tflite = {
     .misfit = misfit,
     .kernels = kernel_groups,
     .executed_graphs = executed_graphs,
+    .first_unsized = first_unsized_value,
     .copy = copy,
     .minimal_version = minimal_operator_version,
     .settle = settle_operator_versions,

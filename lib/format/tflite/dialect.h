@@ -12,6 +12,8 @@ Result<std::unique_ptr<Document>> open_tflite(std::shared_ptr<const MappedFile> 
 tl::expected<std::vector<ValueType>, NoType> infer_tflite_types(const Node& node,
                                                                 std::span<const Value* const> operands,
                                                                 std::size_t outputs);
+/// See Dialect::first_unsized.
+UnsizedValue first_unsized_value(const Graph& graph);
 void set_derived_attributes(Node& node, std::span<const Value* const> operands,
                             std::span<const ValueType> outputs);
 

@@ -386,6 +386,7 @@ OpTable read_table() {
   for (std::string_view rest = op_lines; !rest.empty();) table.ops.push_back(op_of(table, cut(rest, '\n')));
   std::sort(table.ops.begin(), table.ops.end(),
             [](const OpSpec& a, const OpSpec& b) { return a.name < b.name; });
+  add_operator_facts(table);
   return table;
 }
 

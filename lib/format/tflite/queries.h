@@ -7,12 +7,9 @@
 #include <vector>
 
 #include "lib/graph/graph.h"
-#include "lib/runtime/litert/bhwc.h"
+#include "lib/graph/queries.h"
 
 namespace md {
-
-/// The node that makes the value, or null (a graph input, a constant, an absent operand).
-const Node* producer_of(const Graph& graph, ValueId id);
 
 /// A constant, or DEQUANTIZE (DENSIFY) of one. Absent operands are neither constant nor runtime.
 bool is_constant_operand(const Graph& graph, ValueId id);
@@ -28,26 +25,9 @@ std::optional<std::vector<std::int64_t>> integer_values(const Graph& graph, Valu
 /// range.
 std::optional<std::vector<std::int64_t>> reduction_axes(const Graph& graph, const Node& node);
 
-/// The only reader of a value, none_id when there are none or several. Graph outputs do not count as readers.
-NodeId only_reader(const Graph& graph, ValueId id);
-/// The value has one reader and is not a graph output.
-bool is_private(const Graph& graph, ValueId id);
-
-/// All dimensions known.
-bool is_static(const Value& value);
 bool is_float_value(const Graph& graph, ValueId id);
-
-/// No element can be negative: RELU, ABS, SOFTMAX and what only moves, pools or adds such values.
-bool is_non_negative(const Graph& graph, ValueId id, int depth = 12);
-/// One operand, same type and shape, element by element (EXP, RELU, ...); with two operands (ADD, MUL,
-/// comparisons, ...).
-bool is_unary_elementwise(std::string_view op);
-bool is_binary_elementwise(std::string_view op);
 
 /// The activation fused into a node: "NONE" when there is none.
 std::string_view fused_activation(const Node& node);
-
-/// The delegate's view of a shape, dynamic dimensions as they are; nullopt past rank 4.
-std::optional<Bhwc> bhwc_of(const Shape& shape);
 
 }  // namespace md

@@ -6,6 +6,7 @@
 #include "lib/format/torch/operators.h"
 #include "lib/format/torch/schema.h"
 #include "lib/format/torch/types.h"
+#include "lib/format/torch/view.h"
 
 namespace md {
 namespace {
@@ -39,6 +40,7 @@ constinit const Dialect dialect_torch = {
     .open = open_pt2,
     .operators = torch_ops,
     .misfit = misfit,
+    .functional_form = aten_functional,
     .kernels = kernel_groups,
     .kernel_slowness = 40,
     .executed_graphs = called_graphs,

@@ -54,7 +54,8 @@ constexpr Kind kinds[] = {
     {Primitive::sort, "sort topk"},
     {Primitive::random,
      "bernoulli multinomial normal rand rand_like randint randn randn_like randperm uniform"},
-    {Primitive::control, "higher_order.wrap_with_autocast higher_order.wrap_with_set_grad_enabled"},
+    {Primitive::control,
+     "higher_order.cond higher_order.wrap_with_autocast higher_order.wrap_with_set_grad_enabled"},
     {Primitive::state, "buffer_mutation"},
     {Primitive::opaque,
      "affine_grid_generator _assert_async _assert_scalar _assert_tensor_metadata _functional_assert_scalar "
@@ -101,6 +102,7 @@ OpTable make_table() {
       row.name = full_name(rest.substr(0, end));
       row.primitive = kind.primitive;
       row.views_operand = aten_view(row.name);
+      add_torch_facts(row);
       OpSpec in_place = row;
       in_place.name += "_";
       in_place.writes_operand = true, in_place.views_operand = false;

@@ -6,7 +6,8 @@
 #include <set>
 
 #include "lib/eval/fold.h"
-#include "lib/format/tflite/queries.h"
+#include "lib/graph/queries.h"
+#include "lib/op/constants.h"
 #include "lib/op/dialect.h"
 #include "lib/rewrite/constant_scatter.h"
 #include "lib/rewrite/output_hazard.h"
@@ -34,13 +35,16 @@ Evaluated listed(const std::vector<std::string>& texts, std::string_view between
   return Datum::of(std::move(out));
 }
 
+/// A value that is there and no constant.
+bool is_computed(const Graph& graph, ValueId id) { return id >= 0 && !is_constant(graph, id); }
+
 /// The computed values that the operator reads, by name.
 Evaluated reads(const Scope& scope, Args args) {
   const Node* node = maker_of(scope, id_at(args, 0));
   if (!node) return no("nothing produces it");
   std::vector<std::string> names;
   for (const ValueId v : node->inputs)
-    if (is_runtime_operand(scope.graph, v)) names.push_back("\"" + scope.graph.value(v).name + "\"");
+    if (is_computed(scope.graph, v)) names.push_back("\"" + scope.graph.value(v).name + "\"");
   return listed(names, ", ");
 }
 
@@ -50,7 +54,7 @@ Evaluated reads_shaped(const Scope& scope, Args args) {
   if (!node) return no("nothing produces it");
   std::vector<std::string> names;
   for (const ValueId v : node->inputs)
-    if (is_runtime_operand(scope.graph, v))
+    if (is_computed(scope.graph, v))
       names.push_back(
           fmt::format("\"{}\" [{}]", scope.graph.value(v).name, shape_text(scope.graph.value(v).shape)));
   return listed(names, " and ");
@@ -86,7 +90,8 @@ Evaluated is_made_from_constants(const Scope& scope, Args args) {
 }
 
 Evaluated non_negative(const Scope& scope, Args args) {
-  return Datum::of(id_at(args, 0) >= 0 && is_non_negative(scope.graph, id_at(args, 0)));
+  const auto range = known_range(scope.graph, id_at(args, 0));
+  return Datum::of(range && range->low >= 0);
 }
 
 Evaluated nodes(const Scope& scope, Args) { return Datum::of(static_cast<double>(scope.graph.order.size())); }
@@ -123,7 +128,7 @@ Evaluated has_op(const Scope& scope, Args args) {
   return Datum::of(OperatorIndex(scope.graph).has(names));
 }
 
-/// The graph is what a branch of torch.cond computes.
+/// The graph is what a branch (IF, torch.cond) computes.
 Evaluated is_branch(const Scope& scope, Args) {
   if (!scope.context) return Datum::of(false);
   const int graph = scope.context->graph_index;
@@ -131,7 +136,8 @@ Evaluated is_branch(const Scope& scope, Args) {
       scope.context->model.graphs.begin(), scope.context->model.graphs.end(), [&](const Graph& g) {
         return std::any_of(g.order.begin(), g.order.end(), [&](NodeId id) {
           const Node& node = g.node(id);
-          return node.op == "higher_order.cond" &&
+          const OpSpec* row = row_of(g, node);
+          return row && row->chooses &&
                  std::find(node.subgraphs.begin(), node.subgraphs.end(), graph) != node.subgraphs.end();
         });
       }));
@@ -146,10 +152,10 @@ Evaluated touches_type(const Scope& scope, Args args) {
                    std::any_of(node.outputs.begin(), node.outputs.end(), is_of));
 }
 
-/// NEG of what cannot be negative.
+/// No element can be positive.
 Evaluated non_positive(const Scope& scope, Args args) {
-  const Node* node = maker_of(scope, id_at(args, 0));
-  return Datum::of(node && node->op == "NEG" && is_non_negative(scope.graph, node->inputs[0]));
+  const auto range = known_range(scope.graph, id_at(args, 0));
+  return Datum::of(range && range->high <= 0);
 }
 
 /// Every entry of the constant's first axis holds the same numbers.
@@ -239,7 +245,7 @@ constexpr Builtin table[] = {
     {"has_op", 1, 4, "operators: some node of the graph is one of them", has_op},
     {"has_type", 1, 4, "element types: some value of the graph has one of them", has_type},
     {"hazard", 1, 1, "an output: how its copy gets lost (linked, merged scale, reduced sum)", hazard},
-    {"is_branch", 0, 0, "nothing: the graph is a branch of torch.cond", is_branch},
+    {"is_branch", 0, 0, "nothing: the graph is a branch of IF or torch.cond", is_branch},
     {"is_main", 0, 0, "nothing: the graph is the model's first one", is_main},
     {"logged", 1, 1, "a text that a failing message of the log holds", logged},
     {"made_from_constants", 1, 1, "a value", is_made_from_constants},

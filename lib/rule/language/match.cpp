@@ -65,7 +65,7 @@ class Matcher {
       return operand(s.expression, goal.value, goals, bindings) && solve(std::move(goals), bindings);
     if (goal.node == none_id) return false;
     const Node& node = graph_.node(goal.node);
-    const auto named = [&](std::string_view op) { return op == "_" || is_root(op, node.op); };
+    const auto named = [&](std::string_view op) { return op == "_" || is_root(op, node.op, graph_.dialect); };
     if (!named(s.op) && std::none_of(s.more_ops.begin(), s.more_ops.end(), named)) return false;
     if (!s.custom.empty() && node.custom != s.custom) return false;
     if (!attributes(s, node, bindings) || !results(s, node, bindings)) return false;

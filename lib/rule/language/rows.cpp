@@ -7,7 +7,7 @@ namespace md {
 const Rows::Row* Rows::find(std::string_view key) const {
   if (const auto at = table.find(key); at != table.end()) return &at->second;
   for (const auto& [pattern, row] : table)
-    if (pattern.ends_with('*') && is_root(pattern, key)) return &row;
+    if (pattern.ends_with('*') && is_root(pattern, key, nullptr)) return &row;
   const auto at = table.find(std::string_view("otherwise"));
   return at == table.end() ? nullptr : &at->second;
 }

@@ -24,11 +24,13 @@ class OperatorIndex {
   bool has(std::span<const std::string> roots) const;
 
  private:
+  const Dialect* dialect_ = nullptr;
   std::span<const NodeId> order_;
   std::unordered_map<std::string_view, std::vector<std::int32_t>> places_;  ///< operator -> places in order_
 };
 
-/// True when the operator is one that `root` names; see OperatorIndex::find.
-bool is_root(std::string_view root, std::string_view op);
+/// True when the operator is one that `root` names; see OperatorIndex::find. `dialect`: whose operator it is;
+/// null: any format's.
+bool is_root(std::string_view root, std::string_view op, const Dialect* dialect);
 
 }  // namespace md

@@ -22,4 +22,21 @@ Bhwc bhwc(const Shape& shape) {
   }
 }
 
+std::optional<Bhwc> bhwc_of(const Shape& shape) {
+  switch (shape.size()) {
+    case 0:
+      return Bhwc{};
+    case 1:
+      return Bhwc{shape[0], 1, 1, 1};
+    case 2:
+      return Bhwc{shape[0], 1, 1, shape[1]};
+    case 3:
+      return Bhwc{shape[0], 1, shape[1], shape[2]};
+    case 4:
+      return Bhwc{shape[0], shape[1], shape[2], shape[3]};
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace md

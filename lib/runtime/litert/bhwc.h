@@ -1,6 +1,7 @@
 // The delegate's view of a shape.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "lib/graph/graph.h"
@@ -16,5 +17,8 @@ struct Bhwc {
 };
 /// A dynamic dimension counts as 1, the size that the runtime starts with.
 Bhwc bhwc(const Shape& shape);
+
+/// The delegate's view of a shape, dynamic dimensions as they are; nullopt past rank 4.
+std::optional<Bhwc> bhwc_of(const Shape& shape);
 
 }  // namespace md

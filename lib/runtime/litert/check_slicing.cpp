@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "lib/graph/encode.h"
+#include "lib/runtime/litert/bhwc.h"
 #include "lib/target/check.h"
 
 namespace md {

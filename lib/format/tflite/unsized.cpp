@@ -1,4 +1,7 @@
-#include "lib/runtime/litert/dynamic.h"
+// Tensors whose size is known only when the model runs, by the rules of TFLite's interpreter: a size-giving
+// operand (a shape, axes, paddings, ...) that is neither constant nor computed from static shapes alone, or
+// an operator whose result's size depends on the data (WHERE, UNIQUE).
+#include "lib/format/tflite/dialect.h"
 
 #include <algorithm>
 #include <map>
@@ -61,10 +64,10 @@ bool listed(const std::string_view (&names)[N], std::string_view op) {
 
 }  // namespace
 
-DynamicValue first_dynamic_value(const Graph& graph) {
+UnsizedValue first_unsized_value(const Graph& graph) {
   std::vector<char> known(graph.values.size(), 0), dynamic(graph.values.size(), 0);
   for (std::size_t i = 0; i < graph.values.size(); ++i) known[i] = graph.values[i].is_constant();
-  DynamicValue first;
+  UnsizedValue first;
   const auto is = [](const std::vector<char>& marks, ValueId id) {
     return id >= 0 && marks[static_cast<std::size_t>(id)] != 0;
   };
