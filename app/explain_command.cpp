@@ -7,6 +7,7 @@
 #include "app/inputs.h"
 #include "app/terminal.h"
 #include "lib/base/escape.h"
+#include "lib/base/stream.h"
 #include "lib/baseline/baseline.h"
 #include "lib/diagnose/evidence.h"
 #include "lib/report/report.h"

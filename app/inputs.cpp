@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 
 #include "lib/base/nearest.h"
-#include "lib/base/stream.h"
 #include "lib/diagnose/diagnose.h"
 #include "lib/op/dialect.h"
-#include "lib/verify/verify.h"
 
 namespace md::app {
 namespace {
@@ -40,20 +37,6 @@ bool read_number(std::string_view text, double& number) {
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path) {
-  if (path != "-") return MappedFile::open(path);
-  std::string bytes;
-  std::vector<char> chunk(1 << 16);
-  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), stdin))
-    bytes.append(chunk.data(), got);
-  if (std::ferror(stdin) != 0) return input_error("standard input: cannot be read");
-  return MappedFile::from_bytes("-", std::move(bytes));
-}
-
-Result<std::shared_ptr<const MappedFile>> open_text_input(const std::string& path) {
-  return path == "-" ? open_input(path) : open_file_or_pipe(path);
-}
-
 Result<std::vector<std::string>> expand_models(const std::vector<std::string>& paths) {
   std::vector<std::string> models;
   for (const std::string& path : paths) {
@@ -79,20 +62,6 @@ Result<std::vector<std::string>> expand_models(const std::vector<std::string>& p
 bool is_folder(const std::string& path) {
   std::error_code error;
   return path != "-" && fs::is_directory(path, error);
-}
-
-Result<std::vector<Log>> read_logs(const std::vector<std::string>& paths) {
-  std::vector<Log> logs;
-  for (const std::string& path : paths) {
-    auto file = open_text_input(path);
-    if (!file) return tl::make_unexpected(file.error());
-    if ((*file)->bytes().empty())
-      return input_error(fmt::format("{}: the log is empty", path == "-" ? "standard input" : path));
-    auto log = parse_log(path, (*file)->bytes());
-    if (!log) return tl::make_unexpected(log.error());
-    logs.push_back(std::move(*log));
-  }
-  return logs;
 }
 
 Result<RuleBook> load_rules(const Options& options) {
@@ -129,25 +98,42 @@ Result<const Rule*> find_rule(const RuleBook& rules, const std::string& name) {
   return tl::make_unexpected(rules.unknown_rule(name));
 }
 
-Result<std::map<std::string, std::pair<double, double>>> parse_ranges(
-    const Model& model, const std::vector<std::string>& wishes) {
-  std::map<std::string, std::pair<double, double>> ranges;
+Result<std::vector<NamedRange>> parse_ranges(const std::vector<std::string>& wishes) {
+  std::vector<NamedRange> ranges;
   for (const std::string& wish : wishes) {
     const std::size_t equals = wish.rfind('=');
     const std::size_t colon = equals == std::string::npos ? equals : wish.find(':', equals);
-    std::pair<double, double> range;
+    NamedRange range;
     if (colon == std::string::npos ||
-        !read_number(std::string_view(wish).substr(equals + 1, colon - equals - 1), range.first) ||
-        !read_number(std::string_view(wish).substr(colon + 1), range.second))
+        !read_number(std::string_view(wish).substr(equals + 1, colon - equals - 1), range.low) ||
+        !read_number(std::string_view(wish).substr(colon + 1), range.high))
       return usage_error(fmt::format("--range {}: expected NAME=LO:HI, e.g. image=0:255", wish));
-    const std::string name = wish.substr(0, equals);
-    const auto input = input_by_name(model, name);
-    if (!input)
-      return usage_error(fmt::format("--range {}: the model has no input of that name{}", wish,
-                                     did_you_mean(name, input_names(model))));
-    ranges[model.graphs[0].value(*input).name] = range;
+    range.name = wish.substr(0, equals);
+    ranges.push_back(std::move(range));
   }
   return ranges;
+}
+
+Result<std::vector<PinnedShape>> parse_shapes(const std::vector<std::string>& wishes) {
+  std::vector<PinnedShape> shapes;
+  for (const std::string& wish : wishes) {
+    const auto misread = [&] { return usage_error(fmt::format("--shape {}: expected NAME=1,1280", wish)); };
+    const std::size_t equals = wish.rfind('=');
+    if (equals == std::string::npos || equals == 0) return misread();
+    PinnedShape pinned{.input = wish.substr(0, equals), .shape = {}};
+    const char* at = wish.data() + equals + 1;
+    const char* const end = wish.data() + wish.size();
+    do {
+      std::int32_t size = 0;
+      const auto [rest, failure] = std::from_chars(at, end, size);
+      if (failure != std::errc() || (rest != end && *rest != ',' && *rest != 'x')) return misread();
+      pinned.shape.push_back(size);
+      at = rest == end ? end : rest + 1;
+      if (rest != end && at == end) return misread();
+    } while (at != end);
+    shapes.push_back(std::move(pinned));
+  }
+  return shapes;
 }
 
 }  // namespace md::app

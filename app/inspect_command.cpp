@@ -11,6 +11,7 @@
 #include "app/inputs.h"
 #include "app/terminal.h"
 #include "lib/base/escape.h"
+#include "lib/base/stream.h"
 #include "lib/graph/document.h"
 #include "lib/op/dialect.h"
 #include "lib/op/text.h"

@@ -9,7 +9,8 @@
 #include "app/publish.h"
 #include "app/terminal.h"
 #include "lib/base/nearest.h"
-#include "lib/diagnose/output.h"
+#include "lib/base/stream.h"
+#include "lib/fix/output.h"
 #include "lib/fp16/fp16_report.h"
 #include "lib/verify/runner.h"
 #include "lib/verify/verify.h"
@@ -26,6 +27,13 @@ Result<std::unique_ptr<Document>> open_model(const std::string& path) {
   return document;
 }
 
+Result<std::map<std::string, std::pair<double, double>>> ranges_of(const Model& model,
+                                                                   const NumericOptions& numeric) {
+  const auto ranges = parse_ranges(numeric.ranges);
+  if (!ranges) return tl::make_unexpected(ranges.error());
+  return ranges_of_inputs(model, *ranges);
+}
+
 Result<CompareOptions> compare_options(const Options& options, const NumericOptions& numeric,
                                        const Model& model) {
   CompareOptions to;
@@ -34,7 +42,7 @@ Result<CompareOptions> compare_options(const Options& options, const NumericOpti
   if (numeric.rtol) to.rtol = *numeric.rtol;
   if (numeric.atol) to.atol = *numeric.atol;
   if (numeric.fp16) to.mode_b.arithmetic = Arithmetic::f16_storage;
-  auto ranges = parse_ranges(model, numeric.ranges);
+  auto ranges = ranges_of(model, numeric);
   if (!ranges) return tl::make_unexpected(ranges.error());
   to.ranges = std::move(*ranges);
   if (numeric.inputs.empty()) return to;
@@ -121,7 +129,7 @@ int run_fp16(const Options& options, const NumericOptions& numeric) {
   if (!document) return report(document.error());
   const Model& model = (*document)->model();
   Fp16Options settings;
-  auto ranges = parse_ranges(model, numeric.ranges);
+  auto ranges = ranges_of(model, numeric);
   if (!ranges) return report(ranges.error());
   settings.inputs.ranges = std::move(*ranges);
   settings.inputs.samples = options.samples;

@@ -6,7 +6,7 @@
 
 #include "app/terminal.h"
 #include "lib/base/nearest.h"
-#include "lib/diagnose/output.h"
+#include "lib/fix/output.h"
 #include "lib/rule/page/page_files.h"
 
 namespace md::app {

@@ -6,7 +6,7 @@
 #include "app/options.h"
 #include "lib/base/result.h"
 #include "lib/diagnose/diagnosis.h"
-#include "lib/diagnose/run_files.h"
+#include "lib/fix/run_files.h"
 #include "lib/report/report.h"
 
 namespace md::app {

@@ -3,7 +3,8 @@
 #include "app/inputs.h"
 #include "app/publish.h"
 #include "app/terminal.h"
-#include "lib/diagnose/output.h"
+#include "lib/base/stream.h"
+#include "lib/fix/output.h"
 #include "lib/report/report.h"
 
 namespace md::app {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "lib/base/escape.h"
+#include "lib/fix/fix.h"
 
 namespace md::app {
 namespace {
@@ -49,20 +50,6 @@ bool print_data(std::string_view text) {
                           : code == ENOSPC ? "the disk is full"
                                            : std::strerror(code)));
   return false;
-}
-
-int exit_code(const Error& error) {
-  switch (error.kind) {
-    case Error::Kind::usage:
-    case Error::Kind::input:
-    case Error::Kind::unsupported:
-      return 2;
-    case Error::Kind::check:
-      return 3;
-    case Error::Kind::internal:
-      break;
-  }
-  return 4;
 }
 
 int report(const Error& error) {

@@ -18,8 +18,6 @@ void print_note(std::string_view message);  ///< nothing for an empty one
 /// disk is full, or the caller closed it.
 bool print_data(std::string_view text);
 
-/// usage, input, unsupported 2; check 3; internal 4.
-int exit_code(const Error& error);
 /// Prints the error and gives its exit code.
 int report(const Error& error);
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "lib/diagnose/output.h"
-#include "lib/diagnose/run_files.h"
+#include "lib/fix/output.h"
+#include "lib/fix/run_files.h"
 #include "lib/report/report.h"
 #include "test/catch.h"
 #include "test/golden.h"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -35,6 +36,20 @@ Result<std::shared_ptr<const MappedFile>> open_file_or_pipe(const std::string& p
     return input_error(fmt::format("{}: the pipe gives more than {} MB; write it to a file first", path,
                                    kLongestStream >> 20));
   return MappedFile::from_bytes(path, std::move(bytes));
+}
+
+Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path) {
+  if (path != "-") return MappedFile::open(path);
+  std::string bytes;
+  std::vector<char> chunk(1 << 16);
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), stdin))
+    bytes.append(chunk.data(), got);
+  if (std::ferror(stdin) != 0) return input_error("standard input: cannot be read");
+  return MappedFile::from_bytes("-", std::move(bytes));
+}
+
+Result<std::shared_ptr<const MappedFile>> open_text_input(const std::string& path) {
+  return path == "-" ? open_input(path) : open_file_or_pipe(path);
 }
 
 }  // namespace md

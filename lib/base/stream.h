@@ -11,4 +11,9 @@ namespace md {
 /// gigabyte.
 Result<std::shared_ptr<const MappedFile>> open_file_or_pipe(const std::string& path);
 
+/// The file, or for "-" everything on standard input.
+Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path);
+/// The same for texts, which may also come through a pipe.
+Result<std::shared_ptr<const MappedFile>> open_text_input(const std::string& path);
+
 }  // namespace md

@@ -312,7 +312,7 @@ class Run {
       return (item.record->failure || !item.rules.empty()) && !item.record->benign;
     });
     if (!request_.logs.empty() && !failures) out_.notes.push_back("the log shows no failure");
-    settle(out_, request_.options.fail_on ? md::name(*request_.options.fail_on) : std::string_view("never"));
+    settle(out_, fail_on_word(request_.options.fail_on));
   }
 
   const DiagnoseRequest& request_;
@@ -330,6 +330,10 @@ class Run {
 }  // namespace
 
 Result<DiagnoseOutcome> diagnose(const DiagnoseRequest& request) { return Run(request)(); }
+
+std::string_view fail_on_word(const std::optional<Severity>& fail_on) {
+  return fail_on ? name(*fail_on) : std::string_view("never");
+}
 
 bool rule_is_named(const Rule& rule, const std::vector<std::string>& names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& named) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/nearest.h"
 #include "lib/eval/primitives/quantized.h"
 #include "lib/verify/verify.h"
 
@@ -98,6 +99,19 @@ std::optional<ValueId> input_by_name(const Model& model, const std::string& name
     if (std::find(names.begin(), names.end(), name) != names.end()) return id;
   }
   return std::nullopt;
+}
+
+Result<std::map<std::string, std::pair<double, double>>> ranges_of_inputs(
+    const Model& model, const std::vector<NamedRange>& ranges) {
+  std::map<std::string, std::pair<double, double>> found;
+  for (const NamedRange& range : ranges) {
+    const auto input = input_by_name(model, range.name);
+    if (!input)
+      return usage_error(fmt::format("--range {}={}:{}: the model has no input of that name{}", range.name,
+                                     range.low, range.high, did_you_mean(range.name, input_names(model))));
+    found[model.graphs[0].value(*input).name] = {range.low, range.high};
+  }
+  return found;
 }
 
 Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model,

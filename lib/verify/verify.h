@@ -1,7 +1,9 @@
 // `verify`, `tap`: two model files compared, a model against what a device gave, a copy with one more output.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/graph/document.h"
@@ -22,6 +24,15 @@ Result<std::vector<std::vector<Tensor>>> load_inputs(const Model& model,
 std::vector<std::string> input_names(const Model& model);
 /// The input of the main graph with such a name.
 std::optional<ValueId> input_by_name(const Model& model, const std::string& name);
+
+/// What is known of one input's values: --range image=0:255.
+struct NamedRange {
+  std::string name;  ///< as a signature or the file calls the input
+  double low = 0, high = 0;
+};
+/// By the file's own name of each input. Errors (usage): no such input ("did you mean").
+Result<std::map<std::string, std::pair<double, double>>> ranges_of_inputs(
+    const Model& model, const std::vector<NamedRange>& ranges);
 
 /// Compares two models; `options.inputs` from load_inputs or empty.
 /// (compare_models does the work; this fills in the names that signatures give.)

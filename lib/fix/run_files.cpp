@@ -1,4 +1,4 @@
-#include "lib/diagnose/run_files.h"
+#include "lib/fix/run_files.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "app/compare.h"
+#include "lib/fix/whole.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "lib/op/work.h"
 #include "lib/verify/verify.h"
 
-namespace md::app {
+namespace md {
 namespace {
 
 // A run of the reference evaluator costs about a nanosecond a multiply-add, on both models: this keeps the
@@ -139,4 +139,4 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
   return fail(Error::Kind::check, "the rewritten model as a whole differs from the input: " + difference);
 }
 
-}  // namespace md::app
+}  // namespace md

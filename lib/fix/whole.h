@@ -7,7 +7,7 @@
 #include "lib/fp16/headroom.h"
 #include "lib/graph/document.h"
 
-namespace md::app {
+namespace md {
 
 /// Compares the input with what was written and records the result in the diagnosis (a note where nothing
 /// could be evaluated). Error (check): they differ by more than the applied fixes state, though all of them
@@ -15,4 +15,4 @@ namespace md::app {
 Status compare_whole(const Model& input, const Model& written, double max_error,
                      const HeadroomOptions& values, Diagnosis& diagnosis);
 
-}  // namespace md::app
+}  // namespace md

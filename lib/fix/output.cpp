@@ -1,4 +1,4 @@
-#include "lib/diagnose/output.h"
+#include "lib/fix/output.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
