@@ -10,6 +10,8 @@ namespace md::app {
 int run_check(const Options& options);
 int run_fix(const Options& options);
 int run_log(const Options& options);
+/// The logs of folders as a table: what is known, by tool.
+int run_log_survey(const Options& options);
 int run_explain(const Options& options, const std::string& subject);
 /// `markdown`: as rules/INDEX.md.
 int run_rules_list(const Options& options, bool markdown);

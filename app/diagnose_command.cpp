@@ -212,6 +212,9 @@ int run_fix(const Options& options) {
   return run_session(options, "fix", options.models);
 }
 
-int run_log(const Options& options) { return run_session(options, "log", {}); }
+int run_log(const Options& options) {
+  if (std::any_of(options.logs.begin(), options.logs.end(), is_folder)) return run_log_survey(options);
+  return run_session(options, "log", {});
+}
 
 }  // namespace md::app

@@ -1,5 +1,6 @@
 // explain, rules and schema: the catalogue for people.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,6 +11,7 @@
 #include "lib/base/stream.h"
 #include "lib/baseline/baseline.h"
 #include "lib/diagnose/evidence.h"
+#include "lib/log/status_numbers.h"
 #include "lib/report/report.h"
 #include "lib/rule/page/examples.h"
 #include "lib/rule/page/index.h"
@@ -41,7 +43,7 @@ std::string page_of(const Options& options, const Rule& rule) {
 }
 
 int explain_text(const Options& options, const RuleBook& rules, const std::string& text) {
-  const std::vector<const Rule*> hits = RuleIndex(rules).hits(text);
+  const std::vector<const Rule*> hits = rules_of_text(text, RuleIndex(rules));
   if (hits.empty()) {
     print_error(
         fmt::format("no rule knows this text; `modeldoctor log FILE` reads a whole log, `modeldoctor rules` "
@@ -63,6 +65,9 @@ int run_explain(const Options& options, const std::string& subject) {
   auto rules = load_rules(options);
   if (!rules) return report(rules.error());
   auto rule = find_rule(*rules, subject);
+  if (!rule)
+    if (const std::vector<std::string> statuses = statuses_named(subject); !statuses.empty())
+      return print_data(fmt::format("{}\n", fmt::join(statuses, "\n"))) ? 0 : 4;
   if (rule) return print_data(page_of(options, **rule)) ? 0 : 4;
   return looks_like_a_name(subject) ? report(rule.error()) : explain_text(options, *rules, subject);
 }

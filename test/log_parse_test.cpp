@@ -115,9 +115,10 @@ TEST_CASE("only the last failing load counts, and a note says which", "[log]") {
       "2 operations will run on the GPU, and the remaining 2 operations will run on the CPU.\n" +
       load + "INFO: all good\n");
   CHECK(failures(log) == std::vector<std::string>{"FILL: Operation is not supported."});
-  REQUIRE(log.notes.size() == 1);
+  REQUIRE(log.notes.size() == 2);
   CHECK(log.notes[0] ==
         "the last failing model load counts (lines 9-12); 2 failing line(s) of 1 other load(s) do not");
+  CHECK(log.notes[1] == "another load failed as well, line 4: GATHER_ND: Operation is not supported.");
 }
 
 TEST_CASE("a successful run has no failure", "[log]") {

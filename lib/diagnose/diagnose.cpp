@@ -30,6 +30,15 @@ std::string_view name(Prediction::Verdict verdict) {
   return "crash";
 }
 
+/// What a failing record says besides its words.
+void tell_failure(const Record& from, ReportedRecord& to) {
+  to.failure = from.failure_number;
+  to.stage = md::name(from.stage);
+  to.op = from.op, to.node = from.node, to.condition = from.condition, to.status = from.status;
+  to.source = from.source, to.frame = from.frame, to.shown = from.decisive;
+  to.consequences = from.consequences;
+}
+
 class Run {
  public:
   explicit Run(const DiagnoseRequest& request)
@@ -47,6 +56,7 @@ class Run {
     out_.notes = std::move(resolved->notes);
     choose_rules();
     evidence_ = gather_evidence(request_.logs, index_);
+    refit_targets();
     if (owned_targets_.empty()) infer_target();
     report_inputs();
     if (request_.document) examine(request_.start ? *request_.start : request_.document->model());
@@ -65,9 +75,28 @@ class Run {
     }
   }
 
-  void infer_target() {
+  std::vector<const Rule*> rules_of_log() const {
     std::vector<const Rule*> hit;
     for (const LogEvidence& item : evidence_) hit.insert(hit.end(), item.rules.begin(), item.rules.end());
+    return hit;
+  }
+
+  void refit_targets() {
+    for (auto& target : owned_targets_) {
+      auto older = refit_assumed(*target, rules_of_log());
+      if (!older) continue;
+      std::erase_if(out_.notes, [&](const std::string& note) {
+        return note.starts_with("the log tells no version of " + target->name());
+      });
+      out_.notes.push_back(
+          fmt::format("the log tells no version of {}: {} is assumed, the newest that is known to say this",
+                      target->name(), older->version.text()));
+      target = std::move(older);
+    }
+  }
+
+  void infer_target() {
+    const std::vector<const Rule*> hit = rules_of_log();
     if (auto target = target_from_rules(hit, request_.logs))
       owned_targets_.push_back(std::move(target));
     else if (request_.document)
@@ -94,6 +123,7 @@ class Run {
                             item.record->line_main > 0 ? item.record->line_main : item.record->line_begin,
                             {},
                             item.record->benign};
+      if (item.record->failure) tell_failure(*item.record, record);
       for (const Rule* rule : item.rules) record.rules.push_back(rule->id);
       out_.log.push_back(std::move(record));
     }
@@ -243,17 +273,33 @@ class Run {
     });
   }
 
+  /// Failures (log and number) of which some record is explained, by a site or by a rule that knows its text.
+  std::set<std::pair<std::string, int>> explained_failures(const std::set<int>& explained) const {
+    std::set<std::pair<std::string, int>> failures;
+    for (std::size_t i = 0; i < evidence_.size(); ++i) {
+      const LogEvidence& item = evidence_[i];
+      const bool known = !item.rules.empty() && !item.of_other_model;
+      if (item.record->failure && (known || explained.contains(static_cast<int>(i))))
+        failures.insert({item.path, item.record->failure_number});
+    }
+    return failures;
+  }
+
   /// Failing records that no site explains: advice from the rule's page where a signature hits, else
   /// unexplained.
   void explain_log() {
     const std::set<int> explained = explained_records(tracked_);
+    const std::set<std::pair<std::string, int>> failures = explained_failures(explained);
     for (std::size_t i = 0; i < evidence_.size(); ++i) {
       const LogEvidence& item = evidence_[i];
       const int index = static_cast<int>(i);
       if (item.record->benign || explained.contains(index) || left_out_on_purpose(item.rules)) continue;
       if (item.rules.empty() || item.of_other_model) {
         // A rule that knows the line says nothing of this model, where the log is another's.
-        if (item.record->failure || !item.rules.empty()) out_.unexplained.push_back(index);
+        const bool consequence =
+            item.record->failure && item.rules.empty() &&
+            (!item.record->leads || failures.contains({item.path, item.record->failure_number}));
+        if ((item.record->failure || !item.rules.empty()) && !consequence) out_.unexplained.push_back(index);
         continue;
       }
       // With a model one rule is enough: the others' patterns were looked for too, and are not there either.

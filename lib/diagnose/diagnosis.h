@@ -50,6 +50,8 @@ struct Finding {
   int round = 1;
   /// Who is to blame, where it is not the model: usage | environment | versions | tool-bug; else empty.
   std::string fault;
+  std::string
+      stage;  ///< what the tool did when it failed, where a log tells it: "load", "run", ...; else empty
   bool assumed = false;
   bool mended = false;  ///< gone because the fix of another finding removed its cause
   std::vector<std::string> caused_by;
@@ -66,6 +68,12 @@ struct ReportedRecord {
   int line = 0;
   std::vector<std::string> rules;
   bool benign = false;
+  int failure = 0;  ///< records with one number are one failure; 0: none
+  /// What is known of a failure besides its words, see Record: "load", "Resize", "/a/Resize", ...; may be
+  /// empty.
+  std::string stage = {}, op = {}, node = {}, condition = {}, status = {}, source = {}, frame = {};
+  std::string shown = {};              ///< the line of the text that says most; empty: the first
+  std::vector<int> consequences = {};  ///< lines that only report it again
 };
 
 struct ReportedTarget {

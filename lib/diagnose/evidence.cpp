@@ -188,9 +188,53 @@ std::vector<const Rule*> RuleIndex::hits(std::string_view text) const {
   return rules;
 }
 
+namespace {
+
+/// A sentence that a tool writes over several records of one failure is known by them together. The record
+/// that leads gets the rules.
+void match_whole_failures(std::vector<LogEvidence>& evidence, std::size_t from, const RuleIndex& index) {
+  struct Whole {
+    std::string text;
+    std::size_t lead = 0, records = 0;
+    bool known = false;
+  };
+  std::map<int, Whole> failures;
+  for (std::size_t i = from; i < evidence.size(); ++i) {
+    const Record& record = *evidence[i].record;
+    if (!record.failure) continue;
+    Whole& whole = failures[record.failure_number];
+    if (record.leads) whole.lead = i;
+    whole.known = whole.known || !evidence[i].rules.empty();
+    whole.text += (whole.text.empty() ? "" : "\n") + record.message;
+    ++whole.records;
+  }
+  for (const auto& [number, whole] : failures) {
+    if (whole.known || whole.records < 2) continue;
+    for (RuleHit& hit : index.hits_with_words(whole.text)) {
+      evidence[whole.lead].rules.push_back(hit.rule);
+      evidence[whole.lead].captures.push_back(std::move(hit.captures));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const Rule*> rules_of_text(std::string_view text, const RuleIndex& index) {
+  const Bytes bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+  const auto log = parse_log("text", bytes);
+  if (!log) return {};
+  const std::vector<Log> logs = {*log};
+  std::vector<const Rule*> rules;
+  for (const LogEvidence& item : gather_evidence(logs, index))
+    for (const Rule* rule : item.rules)
+      if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+  return rules;
+}
+
 std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleIndex& index) {
   std::vector<LogEvidence> evidence;
-  for (const Log& log : logs)
+  for (const Log& log : logs) {
+    const std::size_t from = evidence.size();
     for (const Record& record : log.records) {
       LogEvidence item;
       item.path = log.path;
@@ -202,6 +246,8 @@ std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const Rul
         }
       if (record.failure || record.benign || !item.rules.empty()) evidence.push_back(std::move(item));
     }
+    match_whole_failures(evidence, from, index);
+  }
   return evidence;
 }
 

@@ -67,6 +67,9 @@ class RuleIndex {
 /// Every record that is a failure, benign trouble, or hit by a rule, in the order of the logs.
 std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const RuleIndex& index);
 
+/// The rules that know a text, the most specific first: exactly those that a log of this text hits.
+std::vector<const Rule*> rules_of_text(std::string_view text, const RuleIndex& index);
+
 /// Ties each record to nodes: those whose predicted record has the same text, else nodes of that operator
 /// that touch the tensor it names, else all nodes of that operator.
 void attribute(std::vector<LogEvidence>& evidence, const Model& model,

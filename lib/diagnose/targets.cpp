@@ -187,6 +187,32 @@ std::unique_ptr<Target> target_from_rules(const std::vector<const Rule*>& hit, c
   return nullptr;
 }
 
+std::unique_ptr<Target> refit_assumed(const Target& target, const std::vector<const Rule*>& hit) {
+  if (!target.assumed || target.source != "log") return nullptr;
+  const std::string name = target.name();
+  for (const Rule* rule : hit) {
+    const auto fails = [&](const Version& version) {
+      return std::any_of(rule->runtimes.begin(), rule->runtimes.end(), [&](const RuntimeRange& range) {
+        return range.target == name && range.fails.contains(version);
+      });
+    };
+    const bool about = std::any_of(rule->runtimes.begin(), rule->runtimes.end(),
+                                   [&](const RuntimeRange& range) { return range.target == name; });
+    if (!about || fails(target.version)) continue;
+    for (const TargetListing& listing : known_targets()) {
+      if (listing.name != name) continue;
+      for (auto version = listing.versions.rbegin(); version != listing.versions.rend(); ++version) {
+        if (!fails(*version)) continue;
+        auto older = open_target(name + "@" + version->text());
+        if (!older) continue;
+        (*older)->source = "log", (*older)->assumed = true;
+        return std::move(*older);
+      }
+    }
+  }
+  return nullptr;
+}
+
 bool rule_concerns(const Rule& rule, const Target& target) {
   if (rule.runtimes.empty()) return true;
   const std::string name = target.name();

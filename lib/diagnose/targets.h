@@ -23,6 +23,11 @@ Result<ResolvedTargets> resolve_targets(const DiagnoseRequest& request);
 /// "executorch-coreml" when that is the first backend that a hit rule is about. nullptr when they name none.
 std::unique_ptr<Target> target_from_rules(const std::vector<const Rule*>& hit, const std::vector<Log>& logs);
 
+/// An assumed version that cannot have printed what the log says is no good assumption: where a rule that the
+/// log names is about versions of `target` and `target`'s is none of them, the newest measured one that is.
+/// nullptr: the target stays.
+std::unique_ptr<Target> refit_assumed(const Target& target, const std::vector<const Rule*>& hit);
+
 /// True when the rule's fault exists on the target. A backend shares its family's rules ("executorch-xnnpack"
 /// those of "executorch"), and "litert-gpu+cpu" has those of "litert-gpu".
 bool rule_concerns(const Rule& rule, const Target& target);

@@ -73,6 +73,7 @@ bool take_bracket_position(std::string_view text, LogLine& line) {
   if (c.take('[')) {
     if (!source_position(c, line.source, "]") || !c.take(']')) return false;
     if (c.done()) return false;  // "ERROR: [file.h:1961]": the position is the message
+    line.positioned = line.level == LogLevel::unknown;
     return finish(c, line, LogLevel::unknown);
   }
   const LogLevel level = level_from_letter(c.peek());
@@ -259,6 +260,10 @@ LogLevel level_from_letter(char letter) {
   }
 }
 
+LogLevel level_from_logcat_letter(char letter) {
+  return letter == 'A' ? LogLevel::fatal : level_from_letter(letter);
+}
+
 LogLevel level_from_word(std::string_view word) {
   struct Name {
     std::string_view word;
@@ -278,29 +283,6 @@ LogLevel level_from_word(std::string_view word) {
   for (const Name& name : names)
     if (name.word == lower) return name.level;
   return LogLevel::unknown;
-}
-
-std::string_view strip_terminal_codes(std::string_view raw, std::string& storage) {
-  const std::size_t lone_return = raw.rfind('\r');
-  if (lone_return != std::string_view::npos) raw = raw.substr(lone_return + 1);
-  if (raw.find('\x1b') == std::string_view::npos) return raw;
-  storage.clear();
-  for (std::size_t at = 0; at < raw.size();) {
-    if (raw[at] != '\x1b') {
-      storage += raw[at++];
-      continue;
-    }
-    const char kind = at + 1 < raw.size() ? raw[at + 1] : '\0';
-    at += 2;
-    if (kind == '[') {
-      while (at < raw.size() && (raw[at] < 0x40 || raw[at] > 0x7e)) ++at;
-      ++at;
-    } else if (kind == ']') {
-      while (at < raw.size() && raw[at] != '\a' && raw[at] != '\x1b') ++at;
-      at += at < raw.size() && raw[at] == '\x1b' ? 2 : 1;
-    }
-  }
-  return storage;
 }
 
 LogLine parse_line(int number, std::string_view raw) {

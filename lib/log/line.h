@@ -1,7 +1,6 @@
 // One physical line of a log, with what its prefixes say taken off: timestamps, levels, process, tag, source
 // position.
 #pragma once
-#include <string>
 #include <string_view>
 
 #include "lib/log/log.h"
@@ -17,16 +16,13 @@ struct LogLine {
   int pid = 0;              ///< 0: not told
   bool prefixed = false;    ///< a prefix that starts a message of its own was taken off
   bool logcat = false;
-  bool announced = false;  ///< the CI system itself marked the line as an error
+  bool positioned = false;  ///< only a source position stood in front: errors and information look alike
+  bool announced = false;   ///< the CI system itself marked the line as an error
 };
 
 /// Takes every known prefix off `raw` (which has no line end). CI timestamps and logcat heads are removed
 /// first, then the prefix of the program that spoke.
 LogLine parse_line(int number, std::string_view raw);
-
-/// Removes ANSI escape sequences and everything before the last lone carriage return (progress bars). Returns
-/// `raw` itself when there is nothing to remove, else a view of `storage`.
-std::string_view strip_terminal_codes(std::string_view raw, std::string& storage);
 
 /// Walks over a line from the left; every step either succeeds and advances or leaves the position alone.
 class LineCursor {
@@ -60,6 +56,8 @@ bool take_logcat_head(std::string_view text, LogLine& line);
 /// Timestamps and marks that CI systems put in front of what a job prints. Returns what is behind them.
 std::string_view strip_ci_prefix(std::string_view text, LogLine& line);
 LogLevel level_from_letter(char letter);
+/// The same for logcat, which has "A" (assert) too.
+LogLevel level_from_logcat_letter(char letter);
 /// "WARNING", "warn", "E", "Error" ...; unknown for anything else.
 LogLevel level_from_word(std::string_view word);
 

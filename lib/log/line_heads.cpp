@@ -13,12 +13,16 @@ bool clock(LineCursor& c) {
   return true;
 }
 
-/// "11-29 14:30:46.123" or "2026-11-29 14:30:46.123".
+/// "11-29 14:30:46.123", "2026-11-29 14:30:46.123" or the time alone; a colon may follow.
 bool logcat_time(LineCursor& c) {
-  if (c.digits(4, 4)) {
-    if (!c.take('-')) return false;
+  const std::size_t start = c.position();
+  if (!clock(c)) {
+    c.back_to(start);
+    if (c.digits(4, 4) && !c.take('-')) return false;
+    if (!c.digits(2, 2) || !c.take('-') || !c.digits(2, 2) || !c.spaces() || !clock(c)) return false;
   }
-  return c.digits(2, 2) && c.take('-') && c.digits(2, 2) && c.spaces() && clock(c);
+  c.take(':');
+  return true;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -35,7 +39,7 @@ bool finish_logcat(LogLine& line, LogLevel level, std::string_view tag, int pid,
 
 /// "E/tflite  ( 1234): text" and, without a process, "E/tflite: text".
 bool brief(LineCursor c, LogLine& line, int pid) {
-  const LogLevel level = level_from_letter(c.peek());
+  const LogLevel level = level_from_logcat_letter(c.peek());
   if (level == LogLevel::unknown) return false;
   c.back_to(c.position() + 1);
   std::string_view tag;
@@ -74,7 +78,7 @@ bool threadtime(LineCursor c, LogLine& line) {
     c.back_to(behind);
   }
   c.spaces();
-  const LogLevel level = level_from_letter(c.peek());
+  const LogLevel level = level_from_logcat_letter(c.peek());
   c.back_to(c.position() + 1);
   if (level == LogLevel::unknown || !c.spaces()) return false;
   const std::string_view rest = c.rest();
@@ -95,15 +99,32 @@ bool studio(LineCursor c, LogLine& line) {
   if (!c.spaces()) return false;
   std::string_view tag = c.rest();
   for (int column = 0; column < 6 && c.word(word, ""); ++column) {
-    const bool letter = word.size() == 1 && column >= 2 && level_from_letter(word[0]) != LogLevel::unknown;
+    const bool letter =
+        word.size() == 1 && column >= 2 && level_from_logcat_letter(word[0]) != LogLevel::unknown;
     if (letter) {
       tag = tag.substr(0, tag.find("  "));
       c.spaces();
-      return finish_logcat(line, level_from_letter(word[0]), tag, pid, c.rest());
+      return finish_logcat(line, level_from_logcat_letter(word[0]), tag, pid, c.rest());
     }
     if (!c.spaces()) return false;
   }
   return false;
+}
+
+/// "E  text" and "E  tag: text" behind a time, as people copy columns out of Android Studio.
+bool level_alone(LineCursor c, LogLine& line) {
+  if (!c.spaces()) return false;
+  const LogLevel level = level_from_logcat_letter(c.peek());
+  c.back_to(c.position() + 1);
+  if (level == LogLevel::unknown || !c.spaces()) return false;
+  const std::string_view rest = c.rest();
+  if (rest.substr(0, rest.find(' ')).ends_with(']')) return false;  // TensorFlow's "W file.cc:12] text"
+  const std::size_t colon = rest.find(": ");
+  const std::string_view tag = rest.substr(0, colon);
+  const bool tagged =
+      colon != std::string_view::npos && colon <= 40 && trimmed(tag).find(' ') == std::string_view::npos;
+  return finish_logcat(line, level, tagged ? tag : std::string_view(), 0,
+                       tagged ? rest.substr(colon + 2) : rest);
 }
 
 /// ISO time with a zone: GitHub, GitLab, Azure.
@@ -158,7 +179,7 @@ bool take_logcat_head(std::string_view text, LogLine& line) {
   LineCursor c(text);
   if (c.peek() >= '0' && c.peek() <= '9') {
     if (!logcat_time(c)) return false;
-    if (studio(c, line) || threadtime(c, line)) return true;
+    if (studio(c, line) || threadtime(c, line) || level_alone(c, line)) return true;
     return c.spaces() && brief(c, line, 0);
   }
   return text.size() > 2 && text[1] == '/' && brief(c, line, 0);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "lib/log/line.h"
+#include "lib/log/markup.h"
 #include "lib/log/record_builder.h"
 #include "lib/log/text_decode.h"
 #include "lib/log/traceback.h"
@@ -20,6 +21,12 @@ constexpr std::size_t logcat_split = 3900;  // logcat cuts messages at about 4,0
 
 bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 /// One process's share of the log (the whole log, unless it is logcat).
 struct Stream {
   std::size_t load = none;
@@ -28,6 +35,7 @@ struct Stream {
   int last_line = 0;
   std::size_t last_length = 0;  ///< of the physical line, for wrapped lines
   bool open_brace = false;      ///< inside a "{ ... }" detail of several lines
+  bool in_node = false;         ///< inside the node that TensorRT's parser prints
   bool quiet_parent =
       false;  ///< the last record is at most a warning: a traceback below it explains that only
   std::optional<Traceback> traceback;
@@ -49,14 +57,18 @@ class LogParser {
 
   RecordBuilder builder_;
   std::unordered_map<int, Stream> streams_;
-  std::string storage_;
+  std::string storage_, unmarked_;
   std::size_t widest_ = 0;  ///< longest physical line so far: the width at which a terminal cut
   bool logcat_ = false;
 };
 
 void LogParser::feed(int number, std::string_view raw) {
   if (!raw.empty() && raw.back() == '\r') raw.remove_suffix(1);
-  const LogLine line = parse_line(number, strip_terminal_codes(raw, storage_));
+  LogLine line = parse_line(number, strip_markup(strip_terminal_codes(raw, storage_), unmarked_));
+  // A refused operator is one wherever it stands: in an exception's message it is indented.
+  if (!line.text.empty() && line.text.front() == ' ' &&
+      operator_line(trim(line.text)) != std::string_view::npos)
+    line.text = line.text.substr(line.text.find_first_not_of(" \t"));
   logcat_ = logcat_ || line.logcat;
   Stream& stream = streams_[line.pid];
   if (stream.load == none) stream.load = builder_.begin_load(line.pid, number);
@@ -66,24 +78,25 @@ void LogParser::feed(int number, std::string_view raw) {
     close_traceback(stream);
   }
   const Words words = find_words(line.text);
+  builder_.note_delegate(words);
   note_versions(stream, line, words);
   const bool taken = continue_block(stream, line, words) || continue_record(stream, line);
   if (!taken) {
-    if (words.begins_load) stream.load = builder_.begin_load(line.pid, number);
+    if (words.begins_load || is_prompt(line.text)) stream.load = builder_.begin_load(line.pid, number);
     if (Traceback::begins(line.text)) {
       stream.traceback_quiet = stream.quiet_parent && stream.last_line == number - 1;
       stream.traceback.emplace(number, line.text, true);
-    } else if (!line.prefixed && exception_line(line.text)) {
-      stream.traceback_quiet = false;
-      stream.traceback.emplace(number, line.text, false);
     } else if (words.delegate_header) {
       stream.in_block = true;
       add(stream, line, words, Weight::none, false);
+    } else if (!line.prefixed && exception_line(trim(line.text))) {
+      stream.traceback_quiet = false;
+      stream.traceback.emplace(number, trim(line.text), false);
     } else if (!is_noise(line.text)) {
       const bool empty_reason =
           operator_line(line.text) != std::string_view::npos && starts(line.text, "DEQUANTIZE") &&
           line.text.find_first_not_of(' ', operator_line(line.text)) == std::string_view::npos;
-      add(stream, line, words, judge(line, words), words.benign || empty_reason);
+      add(stream, line, words, judge(line, words), words.benign || words.missing || empty_reason);
     }
   }
   stream.last_length = raw.size();
@@ -95,11 +108,14 @@ void LogParser::add(Stream& stream, const LogLine& line, const Words& words, Wei
   record.line_begin = record.line_end = line.number;
   record.level = line.level;
   record.tool = tool_of(line, words);
+  record.source = line.source;
   record.message = line.text;
   record.benign = benign;
   // A detail in braces says only behind its last line what it is about.
   stream.open_brace = !line.text.empty() && line.text.back() == '{';
   stream.last = builder_.add(std::move(record), stream.open_brace ? Weight::none : weight, stream.load);
+  builder_.entry(stream.last).missing = words.missing;
+  stream.in_node = line.text.find("--- Begin node ---") != std::string_view::npos;
   stream.last_line = line.number;
   stream.quiet_parent =
       line.level == LogLevel::info || line.level == LogLevel::warning || line.level == LogLevel::verbose;
@@ -137,17 +153,22 @@ bool LogParser::continue_block(Stream& stream, const LogLine& line, const Words&
     return true;
   }
   if (!line.source.empty() || words.begins_load) return false;  // another module spoke in between
-  if (line.text.empty()) return true;
-  const std::size_t reason = operator_line(line.text);
+  // In an exception's message the list is indented.
+  const std::string_view text = trim(line.text);
+  if (text.empty()) return true;
+  const std::size_t reason = operator_line(text);
   if (reason != std::string_view::npos) {
-    const bool empty = line.text.find_first_not_of(' ', reason) == std::string_view::npos;
-    const bool benign = empty && starts(line.text, "DEQUANTIZE");
-    add(stream, line, words, empty ? Weight::none : Weight::cause, benign);
+    const bool empty = text.find_first_not_of(' ', reason) == std::string_view::npos;
+    const bool benign = empty && starts(text, "DEQUANTIZE");
+    LogLine item = line;
+    item.text = benign ? line.text.substr(static_cast<std::size_t>(text.data() - line.text.data())) : text;
+    add(stream, item, words, empty ? Weight::none : Weight::cause, benign);
     builder_.entry(stream.last).record.tool = "litert-gpu";
     return true;
   }
   const bool own_head = line.prefixed && !line.logcat;
-  if (own_head || Traceback::begins(line.text) || exception_line(line.text)) {
+  const bool other = words.symptom || words.cause || words.missing;
+  if (own_head || other || Traceback::begins(text) || exception_line(text) || starts(text, "at ")) {
     stream.in_block = false;
     return false;
   }
@@ -169,18 +190,29 @@ bool in_crash_dump(std::string_view message, std::string_view line) {
 
 /// Lines without a head of their own that go with the record above them.
 bool LogParser::continue_record(Stream& stream, const LogLine& line) {
-  if (stream.last == none || (line.prefixed && !line.logcat)) return false;
+  if (stream.last == none || (line.prefixed && !line.logcat && !stream.in_node)) return false;
   if (!line.logcat && stream.last_line != line.number - 1) return false;
   const std::string_view text = line.text;
+  // Where the end of a printed node was cut off, the error behind it ends it.
+  if (stream.in_node && (text.find("ERROR:") != std::string_view::npos ||
+                         text.find("Assertion failed") != std::string_view::npos)) {
+    stream.in_node = false;
+    return false;
+  }
   const bool split = line.logcat && stream.last_length >= logcat_split;
-  const bool belongs = stream.open_brace || starts(text, "\xe2\x94\x94") ||
-                       starts(text, "=== Source Location Trace") || starts(text, "third_party/") ||
-                       starts(text, "selector object=") ||
+  const std::string& message = builder_.entry(stream.last).record.message;
+  const bool frame = starts(trim(text), "at ") || starts(trim(text), "... ");
+  const bool java = line.logcat && (frame || starts(text, "Caused by: ")) && !message.empty();
+  const bool gradle = starts(message, "* What went wrong:") && !starts(text, "* ") && !trim(text).empty();
+  const bool belongs = stream.open_brace || java || gradle || stream.in_node ||
+                       starts(text, "\xe2\x94\x94") || starts(text, "=== Source Location Trace") ||
+                       starts(text, "third_party/") || starts(text, "selector object=") ||
                        in_crash_dump(builder_.entry(stream.last).record.message, text);
   if (split) {
     builder_.append(stream.last, "", text, line.number);
   } else if (belongs) {
     builder_.append(stream.last, "\n", text, line.number);
+    if (text.find("--- End node ---") != std::string_view::npos) stream.in_node = false;
     if (stream.open_brace && !text.empty() && text.front() == '}') {
       stream.open_brace = false;
       RecordBuilder::Entry& entry = builder_.entry(stream.last);
@@ -198,9 +230,13 @@ void LogParser::close_traceback(Stream& stream) {
   Record record = stream.traceback->record();
   stream.traceback.reset();
   const Words words = find_words(record.message);
+  builder_.note_delegate(words);
   if (record.tool.empty()) record.tool = words.tool;
-  const Words head = find_words(record.headline());
-  const bool passes_on = head.symptom && !head.cause;
+  // The list of refused operators follows the exception that announces it.
+  const std::string_view said =
+      std::string_view(record.message).substr(0, record.message.find("\nTraceback (most recent call last)"));
+  const Words head = find_words(said);
+  const bool passes_on = (head.symptom || head.delegate_header) && !head.cause;
   find_stated_versions(record.headline(), builder_.load(stream.load).versions);
   const std::size_t mark = record.message.find("litert_compiled_model.h:");
   if (mark != std::string::npos) {
@@ -211,7 +247,8 @@ void LogParser::close_traceback(Stream& stream) {
   stream.last_line = record.line_end;
   stream.last = builder_.add(std::move(record), passes_on ? Weight::symptom : Weight::cause, stream.load);
   if (stream.traceback_quiet) builder_.count_only_at_end(stream.last);
-  stream.quiet_parent = stream.open_brace = false;
+  stream.quiet_parent = stream.open_brace = stream.in_node = false;
+  stream.in_block = words.delegate_header && !words.delegate_count;
 }
 
 Log LogParser::finish(std::string path) {

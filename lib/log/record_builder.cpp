@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/log/envelope.h"
+#include "lib/log/failures.h"
 #include "lib/log/text_decode.h"
 
 namespace md {
@@ -14,6 +16,7 @@ namespace {
 constexpr std::size_t short_log = 5;  // records; a hint counts only in logs like this, or in the last lines
 constexpr std::size_t last_records = 3;
 constexpr std::size_t comparable_causes = 64;
+constexpr std::size_t read_failures = 2000;  // more of them are told by their first line only
 
 bool strongest(const std::vector<RecordBuilder::Entry>& entries, Weight weight, std::size_t& load) {
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
@@ -95,16 +98,96 @@ void RecordBuilder::merge_echoes(std::size_t load) {
   }
 }
 
-/// The classic delegate shares most texts with its successor; some are only its own, and then it wrote the
-/// whole list.
+/// The classic delegate shares most texts with its successor, which is taken unless something else that only
+/// the classic one or its interpreter prints stands in the log, and nothing that only the successor does.
 void RecordBuilder::name_classic_delegate() {
-  const auto classic = [](const Entry& entry) {
-    return entry.record.message.find("OP is supported, but tensor type") != std::string::npos ||
-           entry.record.message.find(": Not supported logical op case") != std::string::npos;
-  };
-  if (std::none_of(entries_.begin(), entries_.end(), classic)) return;
+  for (const LogLoad& load : loads_)
+    if (load.versions.contains("litert-gpu")) return;
+  if (!classic_ || successor_) return;
   for (Entry& entry : entries_)
     if (entry.record.tool == "litert-gpu") entry.record.tool = "tflite-gpu";
+}
+
+/// "OpenCL library not loaded" is what a run failed of that says nothing else.
+void RecordBuilder::promote_missing() {
+  const bool cause = std::any_of(entries_.begin(), entries_.end(),
+                                 [](const Entry& entry) { return entry.weight == Weight::cause; });
+  if (cause) return;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].missing) continue;
+    const bool failed = std::any_of(
+        entries_.begin() + static_cast<std::ptrdiff_t>(i), entries_.end(), [&](const Entry& later) {
+          return later.weight == Weight::symptom && later.load == entries_[i].load;
+        });
+    if (!failed) continue;
+    entries_[i].weight = Weight::cause;
+    entries_[i].record.benign = false;
+    return;
+  }
+}
+
+RecordBuilder::Choice RecordBuilder::choose() const {
+  Choice choice;
+  choice.load = loads_.empty() ? 0 : loads_.size() - 1;
+  if (strongest(entries_, Weight::cause, choice.load)) return choice;
+  choice.least = Weight::trouble;
+  std::size_t by_trouble = 0;
+  const bool trouble = strongest(entries_, Weight::trouble, by_trouble);
+  if (strongest(entries_, Weight::symptom, choice.load)) return choice;
+  choice.load = by_trouble;
+  if (trouble) return choice;
+  for (const Weight weight : {Weight::echo, Weight::hint, Weight::faint}) {
+    choice.least = weight;
+    if (strongest(entries_, weight, choice.load)) return choice;
+  }
+  choice.failed = false;
+  return choice;
+}
+
+bool RecordBuilder::counts(const Entry& entry, std::size_t index, Weight least) const {
+  switch (least) {
+    case Weight::trouble:
+      return entry.weight == Weight::trouble || entry.weight == Weight::symptom;
+    case Weight::hint:
+      return entry.weight == Weight::hint &&
+             (entries_.size() <= short_log || index + last_records >= entries_.size());
+    case Weight::faint:
+      return entry.weight == Weight::faint && entries_.size() <= last_records;
+    default:
+      return entry.weight == least;
+  }
+}
+
+/// Which load counts, and what the other ones failed of: one line each.
+std::vector<std::string> RecordBuilder::load_notes(const Choice& choice, bool logcat) const {
+  std::vector<std::string> notes;
+  if (loads_.empty()) return notes;
+  std::vector<std::size_t> lines(loads_.size());
+  std::vector<const Record*> first(loads_.size());
+  std::size_t earlier = 0, failing_loads = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    if (!choice.failed || entry.load == choice.load || !counts(entry, i, choice.least)) continue;
+    ++earlier;
+    if (!first[entry.load]) first[entry.load] = &entry.record, ++failing_loads;
+  }
+  const LogLoad& load = loads_[choice.load];
+  const std::string process = logcat && load.pid != 0 ? fmt::format(" of process {}", load.pid) : "";
+  if (earlier > 0)
+    notes.push_back(fmt::format(
+        "the last failing model load{} counts (lines {}-{}); {} failing line(s) of {} other load(s) do not",
+        process, load.line_begin, load.line_end, earlier, failing_loads));
+  else if (!process.empty() && choice.failed)
+    notes.push_back(
+        fmt::format("the failing model load is{} (lines {}-{})", process, load.line_begin, load.line_end));
+  constexpr std::size_t shown_loads = 8;
+  for (std::size_t i = 0, shown = 0; i < loads_.size() && shown < shown_loads; ++i)
+    if (first[i]) {
+      notes.push_back(fmt::format("another load failed as well, line {}: {}", first[i]->line_main,
+                                  valid_utf8(first[i]->shown())));
+      ++shown;
+    }
+  return notes;
 }
 
 Log RecordBuilder::finish(std::string path, bool logcat) {
@@ -117,57 +200,27 @@ Log RecordBuilder::finish(std::string path, bool logcat) {
   }
   collapse_repeats();
   name_classic_delegate();
-  std::size_t chosen = loads_.empty() ? 0 : loads_.size() - 1;
-  bool failed = true;
-  Weight least = Weight::cause;
-  if (!strongest(entries_, Weight::cause, chosen)) {
-    least = Weight::trouble;
-    std::size_t by_trouble = 0;
-    const bool trouble = strongest(entries_, Weight::trouble, by_trouble);
-    if (!strongest(entries_, Weight::symptom, chosen)) {
-      chosen = by_trouble;
-      if (!trouble) least = strongest(entries_, Weight::echo, chosen) ? Weight::echo : Weight::hint;
-      if (least == Weight::hint) failed = strongest(entries_, Weight::hint, chosen);
-    }
-  }
-  merge_echoes(chosen);
-  std::size_t earlier = 0;
-  std::size_t failing_loads = 0;
-  std::vector<bool> load_failed(loads_.size());
+  promote_missing();
+  const Choice choice = choose();
+  merge_echoes(choice.load);
+  std::size_t read = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    bool counts = entry.weight == Weight::cause;
-    if (least == Weight::trouble) counts = entry.weight == Weight::trouble || entry.weight == Weight::symptom;
-    if (least == Weight::echo) counts = entry.weight == Weight::echo;
-    if (least == Weight::hint)
-      counts = entry.weight == Weight::hint &&
-               (entries_.size() <= short_log || i + last_records >= entries_.size());
-    if (counts && entry.load != chosen) {
-      ++earlier;
-      if (!load_failed[entry.load]) load_failed[entry.load] = true, ++failing_loads;
-    }
-    entry.record.failure = failed && counts && entry.load == chosen;
+    entry.record.message = valid_utf8(entry.record.message);
+    entry.record.failure = choice.failed && entry.load == choice.load && counts(entry, i, choice.least);
+    if (entry.record.failure && read++ < read_failures) read_envelopes(entry.record);
   }
+  log.notes = load_notes(choice, logcat);
   if (!loads_.empty()) {
-    const LogLoad& load = loads_[chosen];
+    const LogLoad& load = loads_[choice.load];
     log.versions = load.versions;
     for (const LogLoad& other : loads_)
       if (other.pid == load.pid) log.versions.insert(other.versions.begin(), other.versions.end());
     for (const LogLoad& other : loads_) log.versions.insert(other.versions.begin(), other.versions.end());
-    const std::string process = logcat && load.pid != 0 ? fmt::format(" of process {}", load.pid) : "";
-    if (earlier > 0)
-      log.notes.push_back(fmt::format(
-          "the last failing model load{} counts (lines {}-{}); {} failing line(s) of {} other load(s) do not",
-          process, load.line_begin, load.line_end, earlier, failing_loads));
-    else if (!process.empty() && failed)
-      log.notes.push_back(
-          fmt::format("the failing model load is{} (lines {}-{})", process, load.line_begin, load.line_end));
   }
+  number_failures(entries_, choice.load);
   log.records.reserve(entries_.size());
-  for (Entry& entry : entries_) {
-    entry.record.message = valid_utf8(entry.record.message);
-    log.records.push_back(std::move(entry.record));
-  }
+  for (Entry& entry : entries_) log.records.push_back(std::move(entry.record));
   return log;
 }
 

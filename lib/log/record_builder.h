@@ -22,6 +22,7 @@ class RecordBuilder {
     Record record;
     Weight weight = Weight::none;
     std::size_t load = 0;
+    bool missing = false;  ///< the cause where nothing else is, see Words
   };
   std::size_t begin_load(int pid, int line);
   LogLoad& load(std::size_t index) { return loads_[index]; }
@@ -32,6 +33,11 @@ class RecordBuilder {
   void append(std::size_t index, std::string_view separator, std::string_view text, int line);
   /// A traceback under an informative line: it explains that line, unless nothing else follows in the log.
   void count_only_at_end(std::size_t index) { under_information_.push_back(index); }
+  /// Tells which of the two GPU delegates a line is of.
+  void note_delegate(const Words& words) {
+    classic_ = classic_ || words.classic;
+    successor_ = successor_ || words.successor;
+  }
   /// Picks the last failing load, marks its failures, and gives the log.
   Log finish(std::string path, bool logcat);
 
@@ -39,9 +45,20 @@ class RecordBuilder {
   void merge_echoes(std::size_t load);
   void collapse_repeats();
   void name_classic_delegate();
+  void promote_missing();
+  /// What counts as a failure, and in which load.
+  struct Choice {
+    std::size_t load = 0;
+    Weight least = Weight::cause;
+    bool failed = true;
+  };
+  Choice choose() const;
+  bool counts(const Entry& entry, std::size_t index, Weight least) const;
+  std::vector<std::string> load_notes(const Choice& choice, bool logcat) const;
   std::vector<Entry> entries_;
   std::vector<LogLoad> loads_;
   std::vector<std::size_t> under_information_;
+  bool classic_ = false, successor_ = false;
 };
 
 }  // namespace md

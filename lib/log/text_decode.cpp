@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "lib/base/escape.h"
@@ -62,6 +63,24 @@ bool starts_with(Bytes bytes, std::initializer_list<int> mark) {
   return true;
 }
 
+enum class ByteOrder { none, little, big };
+
+/// UTF-16 without a mark: of the first characters nearly all have a zero byte, always in the same place. What
+/// has zero bytes in both places is binary.
+ByteOrder unmarked_utf16(Bytes bytes) {
+  const std::size_t looked_at = std::min<std::size_t>(bytes.size(), 4096) / 2;
+  if (looked_at < 4) return ByteOrder::none;
+  std::size_t first = 0, second = 0;
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    if (bytes[2 * i] == 0 && bytes[2 * i + 1] == 0) return ByteOrder::none;
+    first += bytes[2 * i] == 0 ? 1 : 0;
+    second += bytes[2 * i + 1] == 0 ? 1 : 0;
+  }
+  const std::size_t nearly_all = looked_at - looked_at / 10;
+  if (second >= nearly_all && first == 0) return ByteOrder::little;
+  return first >= nearly_all && second == 0 ? ByteOrder::big : ByteOrder::none;
+}
+
 }  // namespace
 
 Status decode_text(const std::string& path, Bytes bytes, DecodedText& result) {
@@ -71,6 +90,11 @@ Status decode_text(const std::string& path, Bytes bytes, DecodedText& result) {
     result.storage = from_utf16(bytes.subspan(2), big_endian);
     result.text = result.storage;
     result.note = big_endian ? "the log is UTF-16, big endian" : "the log is UTF-16, little endian";
+  } else if (const ByteOrder order = unmarked_utf16(bytes); order != ByteOrder::none) {
+    result.storage = from_utf16(bytes, order == ByteOrder::big);
+    result.text = result.storage;
+    result.note = fmt::format("the log is UTF-16 without a mark, {} endian",
+                              order == ByteOrder::big ? "big" : "little");
   } else {
     if (starts_with(bytes, {0xef, 0xbb, 0xbf})) skipped = 3;
     if (bytes.size() > skipped)

@@ -13,7 +13,8 @@ struct DecodedText {
   std::string note;       ///< what was converted, for the reader's eyes; empty for plain UTF-8
 };
 
-/// Takes UTF-8 with or without a mark, UTF-16 of both byte orders with a mark. Errors name `path` and the
+/// Takes UTF-8 with or without a mark, UTF-16 of both byte orders, with a mark or
+/// recognized by its zero bytes. Errors name `path` and the
 /// offset of the first zero byte: no text log has one. Invalid UTF-8 passes; valid_utf8() mends it where it
 /// is shown. `result.text` may point into `result` itself: the caller keeps it in place.
 Status decode_text(const std::string& path, Bytes bytes, DecodedText& result);

@@ -49,19 +49,76 @@ bool ends_program(std::string_view text) {
          starts(text, "exit ") || starts(text, "Error: Process completed");
 }
 
+std::size_t indent_of(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos ? text.size() : first;
+}
+
+bool is_head(std::string_view text) { return starts(trim_left(text), "Traceback (most recent call last)"); }
+
+/// `File "x.py", line 3, in f`
+bool is_frame(std::string_view text) {
+  const std::string_view body = trim_left(text);
+  return starts(body, "File \"") && body.find("\", line ") != std::string_view::npos;
+}
+
+/// "x.py:3 in f" of such a line.
+std::string frame_words(std::string_view frame) {
+  constexpr std::string_view mark = "\", line ";
+  const std::size_t begin = frame.find('"'), middle = frame.find(mark);
+  if (begin == std::string_view::npos || middle == std::string_view::npos || middle <= begin) return {};
+  const std::string_view path = frame.substr(begin + 1, middle - begin - 1);
+  const std::string_view rest = frame.substr(middle + mark.size());
+  std::string words(path.substr(path.find_last_of("/\\") + 1));
+  words += ':';
+  words += rest.substr(0, rest.find(','));
+  const std::size_t in = rest.find(", in ");
+  if (in != std::string_view::npos && rest.substr(in + 5) != "<module>")
+    words += " in ", words += rest.substr(in + 5, 60);
+  return words;
+}
+
+/// A line of the list of operators that a delegate leaves: a failure of its own wherever it stands.
+bool is_refusal(std::string_view text) {
+  const std::string_view body = trim_left(text);
+  if (operator_line(body) == std::string_view::npos) return false;
+  const Words words = find_words(body);
+  return words.refusal || starts(body, "DEQUANTIZE:") || starts(body, "CUSTOM ");
+}
+
 bool is_marker(std::string_view text) {
   return !text.empty() && text.find_first_not_of(" \t^~") == std::string_view::npos;
 }
 
 }  // namespace
 
-bool Traceback::begins(std::string_view text) {
-  return starts(trim_left(text), "Traceback (most recent call last)");
-}
+bool Traceback::begins(std::string_view text) { return is_head(text) || is_frame(text); }
 
 Traceback::Traceback(int line, std::string_view text, bool frames)
     : state_(frames ? State::frames : State::message), begin_(line), end_(line), main_(line) {
   (frames ? chain_ : exception_) = frames ? trim_left(text) : text;
+  if (!frames) return;
+  margin_ = indent_of(text);
+  if (is_head(text)) return;
+  margin_ = margin_ >= 2 ? margin_ - 2 : 0;  // frames stand two blanks behind their head
+  look_at_frame(trim_left(text));
+}
+
+void Traceback::look_at_frame(std::string_view frame) {
+  code_next_ = true;
+  last_frame_ = frame_words(frame);
+  const std::string_view tool = tool_of_path(frame);
+  // Frames of torch lie below those of the tool that called it.
+  const bool torch_itself = tool == "torch" || tool == "torch-export";
+  const bool nobody_else =
+      tool_.empty() || tool_ == "torch" || (tool_ == "torch-export" && tool == "torch-export");
+  if (!tool.empty() && (!torch_itself || nobody_else)) tool_ = tool;
+  if (const Stage stage = stage_of_frame(frame); stage != Stage::unknown) stage_ = stage;
+  const bool installed = frame.find("-packages/") != std::string_view::npos ||
+                         frame.find("-packages\\") != std::string_view::npos ||
+                         frame.find("/lib/python") != std::string_view::npos ||
+                         frame.find("\"<") != std::string_view::npos || !tool.empty();
+  if (!installed) user_frame_ = last_frame_;
 }
 
 Traceback::Step Traceback::take(int line, std::string_view text, bool prefixed) {
@@ -71,20 +128,17 @@ Traceback::Step Traceback::take(int line, std::string_view text, bool prefixed) 
 Traceback::Step Traceback::take_frame(int line, std::string_view text) {
   if (trim_left(text).empty()) return Step::taken;
   end_ = line;
-  const bool indented = text[0] == ' ' || text[0] == '\t';
-  if (indented || starts(text, "[Previous line repeated")) {
+  const bool indented = indent_of(text) > margin_;
+  const bool code = code_next_ && !exception_line(trim_left(text));
+  code_next_ = false;
+  if (indented || code || is_frame(text) || starts(trim_left(text), "[Previous line repeated")) {
     if (is_marker(text)) return Step::taken;
-    const std::string_view body = trim_left(text);
-    if (starts(body, "File \"")) {
-      const std::string_view tool = tool_of_path(body);
-      // Frames of torch lie below those of the tool that called it.
-      if (!tool.empty() && (tool != "torch" || tool_.empty())) tool_ = tool;
-    }
+    if (is_frame(text)) look_at_frame(trim_left(text));
     chain_ += '\n', chain_ += text;
     return Step::taken;
   }
   state_ = State::message;
-  exception_ = starts(text, "E   ") ? trim_left(text.substr(1)) : text;
+  exception_ = starts(text, "E   ") ? trim_left(text.substr(1)) : trim_left(text);
   main_ = line, blanks_ = 0;
   return Step::taken;
 }
@@ -94,18 +148,19 @@ Traceback::Step Traceback::take_message(int line, std::string_view text, bool pr
     ++blanks_;
     return Step::taken;
   }
-  if (begins(text) && chained_) {
-    chained_ = false, state_ = State::frames, blanks_ = 0, end_ = line;
+  if (is_head(text) && chained_) {
+    chained_ = false, state_ = State::frames, blanks_ = 0, end_ = line, margin_ = indent_of(text);
     chain_ += '\n', chain_ += trim_left(text);
     return Step::taken;
   }
-  if (connects(text)) {
-    chain_ += '\n', chain_ += exception_, chain_ += '\n', chain_ += text;
+  if (connects(trim_left(text))) {
+    chain_ += '\n', chain_ += exception_, chain_ += '\n', chain_ += trim_left(text);
     exception_.clear();
     chained_ = true, blanks_ = 0, end_ = line;
     return Step::taken;
   }
-  if (prefixed || begins(text) || ends_program(text)) return Step::finished;
+  if (prefixed || is_head(text) || ends_program(text) || is_prompt(text) || is_refusal(text))
+    return Step::finished;
   if (blanks_ > 0 && !continues(text)) return Step::finished;
   if (exception_line(text) && blanks_ == 0 && exception_.find('\n') == std::string::npos && chain_.empty())
     return Step::finished;  // lone exception lines below each other are separate failures
@@ -115,13 +170,8 @@ Traceback::Step Traceback::take_message(int line, std::string_view text, bool pr
   const bool bare =
       exception_.size() > 2 && exception_.find('\n') == std::string::npos && exception_.back() == ' ';
   if (!bare) exception_ += '\n';
-  exception_ += text;
+  exception_ += text.substr(std::min(margin_, indent_of(text)));
   return Step::taken;
-}
-
-std::string_view Traceback::exception_head() const {
-  const std::string_view text = exception_;
-  return text.substr(0, text.find('\n'));
 }
 
 Record Traceback::record() const {
@@ -129,10 +179,17 @@ Record Traceback::record() const {
   record.line_begin = begin_, record.line_end = end_, record.line_main = main_;
   record.level = LogLevel::error;
   record.tool = tool_;
+  record.stage = stage_;
+  record.frame = user_frame_;
   record.message = exception_;
   if (!chain_.empty()) {
     if (!record.message.empty()) record.message += '\n';
     record.message += chain_;
+  }
+  if (exception_.empty()) {
+    record.line_main = end_;
+    record.decisive = "a traceback that is cut off before its exception";
+    if (!last_frame_.empty()) record.decisive += ", in " + last_frame_;
   }
   return record;
 }

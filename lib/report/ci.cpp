@@ -27,7 +27,7 @@ Json physical(const std::string& path, int line) {
 
 /// In a dry run the fault is still in the file, whatever would mend it.
 std::string sentence(const Diagnosis& run, const Finding& finding) {
-  return fmt::format("{}: {}{}", consequence(finding.severity), finding.message,
+  return fmt::format("{}: {}{}", consequence(finding), finding.message,
                      finding.open() ? "" : fmt::format(" ({})", fixed_word(run)));
 }
 

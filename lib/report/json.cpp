@@ -80,7 +80,26 @@ Json finding_json(const Finding& finding) {
                {"fixes", fixes},
                {"open", finding.open()}};
   if (!finding.fault.empty()) json["fault"] = finding.fault;
+  if (!finding.stage.empty()) json["stage"] = finding.stage;
   if (!finding.mendable_in.empty()) json["mendable_in"] = finding.mendable_in;
+  return json;
+}
+
+/// What failures say besides their words stands only where it is known.
+Json record_json(const ReportedRecord& r) {
+  Json json = {{"path", r.path}, {"line", r.line},   {"text", r.text},
+               {"tool", r.tool}, {"rules", r.rules}, {"benign", r.benign}};
+  if (r.failure > 0) json["failure"] = r.failure;
+  for (const auto& [key, text] : {std::pair{"stage", &r.stage},
+                                  {"op", &r.op},
+                                  {"node", &r.node},
+                                  {"condition", &r.condition},
+                                  {"status", &r.status},
+                                  {"source", &r.source},
+                                  {"frame", &r.frame},
+                                  {"shown", &r.shown}})
+    if (!text->empty()) json[key] = *text;
+  if (!r.consequences.empty()) json["consequences"] = r.consequences;
   return json;
 }
 
@@ -149,13 +168,7 @@ Json diagnosis_json(const Diagnosis& d) {
                        {"table", text_or_null(t.table)},
                        {"source", t.source},
                        {"assumed", t.assumed}});
-  for (const ReportedRecord& r : d.log)
-    log.push_back({{"path", r.path},
-                   {"line", r.line},
-                   {"text", r.text},
-                   {"tool", r.tool},
-                   {"rules", r.rules},
-                   {"benign", r.benign}});
+  for (const ReportedRecord& r : d.log) log.push_back(record_json(r));
   for (const Finding& finding : d.findings) findings.push_back(finding_json(finding));
   Json json = {
       {"schema_version", "1.0"},

@@ -64,9 +64,8 @@ std::string html_finding(const Diagnosis& run, const Group& group) {
   std::string out = fmt::format(
       "<div class=\"finding {}\">\n<p><b>{}</b> <span class=\"tag\">{}</span> <span class=\"tag\">{}</span> "
       "<code>{}</code></p>\n<p>{}</p>\n",
-      first.open() ? e(first.severity) : "closed", e(first.rule + " " + first.name),
-      e(consequence(first.severity)), first.open() ? e(first.state) : fixed_word(run), e(where(run, first)),
-      e(first.message));
+      first.open() ? e(first.severity) : "closed", e(first.rule + " " + first.name), e(consequence(first)),
+      first.open() ? e(first.state) : fixed_word(run), e(where(run, first)), e(first.message));
   if (group.findings.size() > 1)
     out += fmt::format("<p>{} places: <code>{}</code></p>\n", group.findings.size(), e(places_of(group)));
   if (!first.caused_by.empty())
@@ -124,7 +123,7 @@ std::string markdown_run(const Diagnosis& run) {
     const Finding& first = group.first();
     out +=
         fmt::format("| {} | {}{} | {}{} | {} | {} |\n", escape_markdown(first.rule + " " + first.name),
-                    consequence(first.severity), first.open() ? "" : fmt::format(" ({})", fixed_word(run)),
+                    consequence(first), first.open() ? "" : fmt::format(" ({})", fixed_word(run)),
                     escape_markdown_code(where(run, first), true),
                     group.findings.size() > 1 ? fmt::format(" and {} more", group.findings.size() - 1) : "",
                     escape_markdown(first.message), escape_markdown(fix_cell(run, first)));

@@ -101,6 +101,7 @@ Finding read_finding(const Json& json) {
   finding.round = static_cast<int>(integer(json, "round", 1));
   finding.assumed = flag(json, "assumed");
   finding.fault = text(json, "fault");
+  finding.stage = text(json, "stage");
   finding.caused_by = texts(json, "caused_by");
   finding.mendable_in = texts(json, "mendable_in");
   finding.log = integers<int>(json, "log");
@@ -121,8 +122,22 @@ void read_counts(const Json& json, std::map<std::string, int>& counts) {
 void read_log(const Json& json, Diagnosis& d) {
   for (const Json& r : part(json, "log")) {
     if (!r.is_object()) continue;
-    d.log.push_back({text(r, "path"), text(r, "text"), text(r, "tool"), static_cast<int>(integer(r, "line")),
-                     texts(r, "rules"), flag(r, "benign")});
+    d.log.push_back({.path = text(r, "path"),
+                     .text = text(r, "text"),
+                     .tool = text(r, "tool"),
+                     .line = static_cast<int>(integer(r, "line")),
+                     .rules = texts(r, "rules"),
+                     .benign = flag(r, "benign"),
+                     .failure = static_cast<int>(integer(r, "failure")),
+                     .stage = text(r, "stage"),
+                     .op = text(r, "op"),
+                     .node = text(r, "node"),
+                     .condition = text(r, "condition"),
+                     .status = text(r, "status"),
+                     .source = text(r, "source"),
+                     .frame = text(r, "frame"),
+                     .shown = text(r, "shown"),
+                     .consequences = integers<int>(r, "consequences")});
   }
   const auto valid = [&](int index) { return index >= 0 && static_cast<std::size_t>(index) < d.log.size(); };
   for (const int index : integers<int>(json, "unexplained"))

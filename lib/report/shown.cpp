@@ -26,7 +26,7 @@ void fix(ReportedFix& fix) {
 
 void finding(Finding& f) {
   for (std::string* text : {&f.rule, &f.name, &f.severity, &f.state, &f.message, &f.reason, &f.attribution,
-                            &f.fault, &f.docs, &f.fingerprint})
+                            &f.fault, &f.stage, &f.docs, &f.fingerprint})
     line(*text);
   lines(f.at_source);
   each_line(f.caused_by), each_line(f.mendable_in);
@@ -57,6 +57,9 @@ Diagnosis shown(Diagnosis run) {
   for (ReportedRecord& record : run.log) {
     line(record.path), line(record.tool), lines(record.text);
     each_line(record.rules);
+    for (std::string* text : {&record.stage, &record.op, &record.node, &record.condition, &record.status,
+                              &record.source, &record.frame, &record.shown})
+      line(*text);
   }
   for (Finding& one : run.findings) finding(one);
   each_line(run.unexplained_predictions), each_line(run.ruled_out), each_line(run.notes);

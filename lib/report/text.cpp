@@ -56,7 +56,7 @@ class Writer {
     const std::string at = where(run, first);
     std::string text = paint(at, "1") + ": " + paint(first.rule, colour(first)) + " ";
     if (const std::string sign = mark(run, first); !sign.empty()) text += paint(sign, "32") + " ";
-    text += fmt::format("{}: {}", consequence(first.severity), first.message);
+    text += fmt::format("{}: {}", consequence(first), first.message);
     if (!from.empty() && from != at) text += paint(fmt::format(" ({})", from), "2");
     line(text);
     if (group.findings.size() > 1)
@@ -127,9 +127,8 @@ class Writer {
     if (!run.unexplained.empty()) line("not explained by any rule:", "31");
     for (const int index : run.unexplained) {
       const ReportedRecord& record = run.log[static_cast<std::size_t>(index)];
-      const std::vector<std::string> lines = lines_of(record.text);
-      line(fmt::format("    {}:{}: {}{}", record.path, record.line, lines.empty() ? "" : lines.front(),
-                       lines.size() > 1 ? " ..." : ""));
+      line(fmt::format("    {}:{}: {}", record.path, record.line, shown_line(record)));
+      for (const std::string& words : failure_words(record)) line("        " + words);
     }
     if (!run.unexplained_predictions.empty()) line("would also be refused, and no rule knows a fix:", "31");
     for (const std::string& text : run.unexplained_predictions) line("    " + text);

@@ -52,6 +52,91 @@ std::string consequence(std::string_view severity) {
   return "note";
 }
 
+std::string consequence(const Finding& finding) {
+  if (finding.severity != "fatal") return consequence(finding.severity);
+  if (finding.stage == "setup") return "does not start";
+  if (finding.stage == "export") return "does not export";
+  if (finding.stage == "convert") return "does not convert";
+  if (finding.stage == "lower") return "does not lower";
+  if (finding.stage == "load") return "does not load";
+  if (finding.stage == "run") return "fails while it runs";
+  return consequence(finding.severity);
+}
+
+std::string origin_words(const ReportedRecord& record) {
+  struct Name {
+    std::string_view tool, name;
+  };
+  static constexpr Name names[] = {{"litert-gpu", "the LiteRT GPU accelerator"},
+                                   {"tflite-gpu", "TFLite's classic GPU delegate"},
+                                   {"tflite-xnnpack", "TFLite's XNNPACK delegate (CPU)"},
+                                   {"tflite-nnapi", "TFLite's NNAPI delegate"},
+                                   {"tflite", "TFLite's interpreter"},
+                                   {"tflite-converter", "the TFLite converter"},
+                                   {"litert-torch", "the LiteRT converter of PyTorch programs"},
+                                   {"executorch", "ExecuTorch"},
+                                   {"executorch-qnn", "ExecuTorch's QNN backend"},
+                                   {"executorch-xnnpack", "ExecuTorch's XNNPACK backend"},
+                                   {"executorch-vulkan", "ExecuTorch's Vulkan backend"},
+                                   {"executorch-coreml", "ExecuTorch's Core ML backend"},
+                                   {"executorch-mlx", "ExecuTorch's MLX backend"},
+                                   {"onnxruntime", "ONNX Runtime"},
+                                   {"tensorrt", "TensorRT"},
+                                   {"torch-tensorrt", "Torch-TensorRT"},
+                                   {"torch-export", "torch.export"},
+                                   {"torch-onnx", "torch.onnx"},
+                                   {"torch", "PyTorch"},
+                                   {"coremltools", "Core ML Tools"},
+                                   {"openvino", "OpenVINO"},
+                                   {"opencv", "OpenCV"}};
+  static constexpr std::pair<std::string_view, std::string_view> stages[] = {
+      {"setup", "while packages and libraries are loaded"},
+      {"export", "while the program is exported"},
+      {"convert", "while the model is converted"},
+      {"lower", "while the program is lowered"},
+      {"build", "while the model is compiled"},
+      {"load", "while the model is loaded"},
+      {"prepare", "while the graph is prepared"},
+      {"run", "while the model runs"}};
+  std::string words(record.tool);
+  for (const Name& name : names)
+    if (name.tool == record.tool) words = name.name;
+  for (const auto& [stage, text] : stages)
+    if (stage == record.stage) words += fmt::format("{}{}", words.empty() ? "" : ", ", text);
+  if (!record.op.empty())
+    words += fmt::format("{}at {}{}", words.empty() ? "" : ", ", record.op,
+                         record.node.empty() ? "" : fmt::format(" (node {})", record.node));
+  else if (!record.node.empty())
+    words += fmt::format("{}at node {}", words.empty() ? "" : ", ", record.node);
+  return words;
+}
+
+std::vector<std::string> failure_words(const ReportedRecord& record) {
+  std::vector<std::string> lines;
+  if (const std::string origin = origin_words(record); !origin.empty()) lines.push_back("from " + origin);
+  if (!record.condition.empty()) lines.push_back("what did not hold: " + record.condition);
+  if (!record.status.empty()) lines.push_back("status: " + record.status);
+  if (!record.source.empty()) lines.push_back("in the tool: " + record.source);
+  if (!record.frame.empty()) lines.push_back("in your code: " + record.frame);
+  if (!record.consequences.empty()) {
+    constexpr std::size_t shown = 12;
+    std::vector<int> numbers = record.consequences;
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    const std::size_t more = numbers.size() > shown ? numbers.size() - shown : 0;
+    if (more > 0) numbers.resize(shown);
+    lines.push_back(fmt::format("lines that follow from it: {}{}", fmt::join(numbers, ", "),
+                                more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+  return lines;
+}
+
+std::string shown_line(const ReportedRecord& record) {
+  if (!record.shown.empty()) return record.shown;
+  const std::vector<std::string> lines = lines_of(record.text);
+  return lines.empty() ? "" : lines.front() + (lines.size() > 1 ? " ..." : "");
+}
+
 std::string_view fault_words(const Finding& finding) {
   if (finding.fault == "usage")
     return "the model is not to blame, the call is: change how the tool is called, not the model";
@@ -182,16 +267,42 @@ std::string target_words(const ReportedTarget& target) {
   return words;
 }
 
-std::string counts_words(const std::map<std::string, int>& counts) {
+namespace {
+
+std::string count_words(const std::map<std::string, int>& counts, bool failures) {
   std::vector<std::string> parts;
   for (const char* severity : {"fatal", "silent", "perf", "note"}) {
     const auto found = counts.find(severity);
     if (found == counts.end() || found->second == 0) continue;
     const bool note = std::string_view(severity) == "note";
+    if (failures && std::string_view(severity) == "fatal") {
+      parts.push_back(fmt::format("{} failure{}", found->second, found->second > 1 ? "s" : ""));
+      continue;
+    }
     parts.push_back(
         fmt::format("{} {}{}", found->second, consequence(severity), note && found->second > 1 ? "s" : ""));
   }
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// True when a log alone tells of something that is not compiling.
+bool tells_other_failures(const Diagnosis& run) {
+  const auto other = [](std::string_view stage) {
+    return !stage.empty() && stage != "build" && stage != "prepare";
+  };
+  if (run.model) return false;
+  return std::any_of(run.findings.begin(), run.findings.end(),
+                     [&](const Finding& finding) { return other(finding.stage); }) ||
+         std::any_of(run.unexplained.begin(), run.unexplained.end(),
+                     [&](int index) { return other(run.log[static_cast<std::size_t>(index)].stage); });
+}
+
+}  // namespace
+
+std::string counts_words(const std::map<std::string, int>& counts) { return count_words(counts, false); }
+
+std::string counts_words(const Diagnosis& run, const std::map<std::string, int>& counts) {
+  return count_words(counts, tells_other_failures(run));
 }
 
 std::string accepted_words(const Diagnosis& run) {
@@ -209,14 +320,14 @@ std::string summary_words(const Diagnosis& run) {
   for (const auto& [severity, count] : run.before) found += count;
   for (const auto& [severity, count] : run.after) left += count;
   if (found == 0) return "nothing found";
-  std::string words = fmt::format("{} found ({})", found, counts_words(run.before));
+  std::string words = fmt::format("{} found ({})", found, counts_words(run, run.before));
   const std::string accepted = accepted_words(run);
   if (!accepted.empty()) words += ", " + accepted;
   if (run.command != "fix" && accepted.empty()) return words;
   if (run.command == "fix") words += fmt::format(", {} {}", run.fixed, fixed_word(run));
   const std::string_view would = run.dry_run ? "would be " : "";
   return words + (left == 0 ? fmt::format(", nothing {}left", would)
-                            : fmt::format(", {} {}left ({})", left, would, counts_words(run.after)));
+                            : fmt::format(", {} {}left ({})", left, would, counts_words(run, run.after)));
 }
 
 std::string ending_words(const Diagnosis& run) {

@@ -21,6 +21,15 @@ std::string consequence(std::string_view severity);
 /// Who is to blame, where it is not the model, and what to do instead: one sentence; "" where it is the
 /// model.
 std::string_view fault_words(const Finding& finding);
+/// The consequence of a finding: where a log tells what the tool did, what did not come about ("does not
+/// load").
+std::string consequence(const Finding& finding);
+/// "ONNX Runtime, while the model runs, at Reshape (/a/b)": who spoke, doing what; "" where nothing is known.
+std::string origin_words(const ReportedRecord& record);
+/// The further lines that say what is known of a failure that no rule knows.
+std::vector<std::string> failure_words(const ReportedRecord& record);
+/// The line of a record that says most.
+std::string shown_line(const ReportedRecord& record);
 /// "s0/n3"; for a node that an earlier fix made: "s0/new from n3,n5".
 std::string place(const ReportedLocation& at);
 /// "model.tflite:s0/n3 SELECT_V2 \"mask/where\"", or the log's place for a finding without a model.
@@ -58,6 +67,8 @@ std::string whole_words(const Diagnosis& run);
 std::vector<std::string> lines_of(std::string_view text);
 /// "will not compile" and so on, counted: "2 will not compile, 1 wrong result"; "none" when all are zero.
 std::string counts_words(const std::map<std::string, int>& counts);
+/// The same of a run: where a log tells of anything but compiling, what is fatal is called a failure.
+std::string counts_words(const Diagnosis& run, const std::map<std::string, int>& counts);
 std::string model_path(const Diagnosis& run);
 /// A run that failed before it found anything: its one line says all.
 bool is_error_alone(const Diagnosis& run);
