@@ -304,7 +304,8 @@ class Run {
       }
       // With a model one rule is enough: the others' patterns were looked for too, and are not there either.
       const std::size_t count = request_.document ? 1 : item.rules.size();
-      for (std::size_t r = 0; r < count; ++r) advise(item, r, index);
+      for (std::size_t r = 0; r < count; ++r)
+        if (request_.document || item.speaks[r]) advise(item, r, index);
     }
   }
 

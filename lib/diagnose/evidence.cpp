@@ -164,20 +164,27 @@ std::string_view operator_in(std::string_view message) {
 
 RuleIndex::RuleIndex(const RuleBook& rules) : signatures_(all_signatures(rules)) {
   for (const Rule& rule : rules.rules())
-    for (const Signature& signature : rule.log) owners_.push_back({&rule, signature.text().size()});
+    for (const Signature& signature : rule.log) owners_.push_back({&rule, &signature});
 }
 
 std::vector<RuleHit> RuleIndex::hits_with_words(std::string_view text) const {
   std::vector<SignatureSet::Hit> matches = signatures_.match(text);
-  std::stable_sort(matches.begin(), matches.end(),
-                   [&](const SignatureSet::Hit& a, const SignatureSet::Hit& b) {
-                     return owners_[a.signature].length > owners_[b.signature].length;
-                   });
+  std::stable_sort(
+      matches.begin(), matches.end(), [&](const SignatureSet::Hit& a, const SignatureSet::Hit& b) {
+        return owners_[a.signature].signature->text().size() > owners_[b.signature].signature->text().size();
+      });
+  std::vector<SignatureOwner> all;
+  for (const SignatureSet::Hit& match : matches) all.push_back(owners_[match.signature]);
+  const std::vector<const Rule*> speakers = most_specific(all);
   std::vector<RuleHit> found;
   for (SignatureSet::Hit& match : matches) {
     const Rule* rule = owners_[match.signature].rule;
-    if (std::none_of(found.begin(), found.end(), [&](const RuleHit& hit) { return hit.rule == rule; }))
-      found.push_back({rule, std::move(match.hit.captures)});
+    if (std::any_of(found.begin(), found.end(), [&](const RuleHit& hit) { return hit.rule == rule; }))
+      continue;
+    const bool speaks = std::find(speakers.begin(), speakers.end(), rule) != speakers.end();
+    // A rule that mends is kept: its pattern may be in the model whoever speaks of the line.
+    if (speaks || rule->detector || !rule->rewrites.empty())
+      found.push_back({rule, std::move(match.hit.captures), speaks});
   }
   return found;
 }
@@ -213,6 +220,7 @@ void match_whole_failures(std::vector<LogEvidence>& evidence, std::size_t from, 
     for (RuleHit& hit : index.hits_with_words(whole.text)) {
       evidence[whole.lead].rules.push_back(hit.rule);
       evidence[whole.lead].captures.push_back(std::move(hit.captures));
+      evidence[whole.lead].speaks.push_back(hit.speaks);
     }
   }
 }
@@ -226,8 +234,9 @@ std::vector<const Rule*> rules_of_text(std::string_view text, const RuleIndex& i
   const std::vector<Log> logs = {*log};
   std::vector<const Rule*> rules;
   for (const LogEvidence& item : gather_evidence(logs, index))
-    for (const Rule* rule : item.rules)
-      if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+    for (std::size_t r = 0; r < item.rules.size(); ++r)
+      if (item.speaks[r] && std::find(rules.begin(), rules.end(), item.rules[r]) == rules.end())
+        rules.push_back(item.rules[r]);
   return rules;
 }
 
@@ -243,6 +252,7 @@ std::vector<LogEvidence> gather_evidence(const std::vector<Log>& logs, const Rul
         for (RuleHit& hit : index.hits_with_words(record.message)) {
           item.rules.push_back(hit.rule);
           item.captures.push_back(std::move(hit.captures));
+          item.speaks.push_back(hit.speaks);
         }
       if (record.failure || record.benign || !item.rules.empty()) evidence.push_back(std::move(item));
     }

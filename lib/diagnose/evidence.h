@@ -11,6 +11,7 @@
 #include "lib/log/log.h"
 #include "lib/log/signature_set.h"
 #include "lib/rule/page/rule.h"
+#include "lib/rule/page/specificity.h"
 #include "lib/target/target.h"
 
 namespace md {
@@ -32,6 +33,7 @@ using Captures = std::map<std::string, std::string, std::less<>>;
 struct RuleHit {
   const Rule* rule = nullptr;
   Captures captures;
+  bool speaks = true;  ///< false: where no model is at hand another page speaks, see most_specific()
 };
 
 struct LogEvidence {
@@ -39,6 +41,7 @@ struct LogEvidence {
   const Record* record = nullptr;  ///< lives in the request's logs
   std::vector<const Rule*> rules;  ///< rules whose signature hits, the most specific signature first
   std::vector<Captures> captures;  ///< of those rules, in the same order
+  std::vector<bool> speaks;        ///< of those rules: see RuleHit
   std::set<NodePlace> nodes;       ///< of the input model
   Attribution attribution = Attribution::none;
   bool of_other_model =
@@ -50,17 +53,14 @@ class RuleIndex {
  public:
   /// Keeps pointers: the book must outlive the index.
   explicit RuleIndex(const RuleBook& rules);
-  /// Rules whose signatures hit a text, the most specific signature first.
+  /// Rules whose signatures hit a text, the most specific signature first. A page that only advises is left
+  /// out where another page narrows its signature.
   std::vector<const Rule*> hits(std::string_view text) const;
   /// The same with what the signatures captured.
   std::vector<RuleHit> hits_with_words(std::string_view text) const;
 
  private:
-  struct Owner {
-    const Rule* rule = nullptr;
-    std::size_t length = 0;  ///< of the signature's text: what is longer says more
-  };
-  std::vector<Owner> owners_;
+  std::vector<SignatureOwner> owners_;
   SignatureSet signatures_;
 };
 

@@ -9,6 +9,7 @@
 #include "lib/base/nearest.h"
 #include "lib/rule/page/page_files.h"
 #include "lib/rule/page/rule.h"
+#include "lib/rule/page/specificity.h"
 
 namespace md {
 namespace {
@@ -106,12 +107,11 @@ Error RuleBook::unknown_rule(std::string_view text) const {
 }
 
 std::vector<const Rule*> RuleBook::explain(std::string_view message) const {
-  std::vector<const Rule*> found;
+  std::vector<SignatureOwner> hits;
   for (const Rule& rule : rules_)
-    if (std::any_of(rule.log.begin(), rule.log.end(),
-                    [&](const Signature& s) { return s.match(message).has_value(); }))
-      found.push_back(&rule);
-  return found;
+    for (const Signature& signature : rule.log)
+      if (signature.match(message)) hits.push_back({&rule, &signature});
+  return most_specific(std::move(hits));
 }
 
 std::string RuleBook::version() const { return fmt::format("{:016x}", fingerprint(rules_)); }
@@ -128,8 +128,14 @@ std::vector<std::string> overlapping_signatures(const std::vector<Rule>& rules) 
         const bool shared =
             std::any_of(rule.log_examples.begin(), rule.log_examples.end(),
                         [&](const LogExample& own) { return own.fires && own.text == example.text; });
+        // A page of its own for a case that another page knows in general speaks alone.
+        const auto narrowed = [&](const Signature& wider) {
+          return std::any_of(other.log.begin(), other.log.end(), [&](const Signature& own) {
+            return narrows(own, wider) && own.match(example.text);
+          });
+        };
         for (const Signature& signature : rule.log)
-          if (!shared && signature.match(example.text))
+          if (!shared && signature.match(example.text) && !narrowed(signature))
             overlaps.push_back(
                 fmt::format("{}:1: the signature \"{}\" also hits the log example of {} ({}:{}); narrow it, "
                             "or claim the message with the same ```log fires block",
