@@ -18,6 +18,11 @@
 namespace md {
 namespace {
 
+/// True when the page looks into such a model by itself: with a pattern or a detector.
+bool is_searched(const Rule& rule, const Model& model) {
+  return (rule.detector || !rule.rewrites.empty()) && rule.looks_at(*model.dialect);
+}
+
 std::string_view name(Prediction::Verdict verdict) {
   switch (verdict) {
     case Prediction::Verdict::compiles:
@@ -303,9 +308,17 @@ class Run {
         continue;
       }
       // With a model one rule is enough: the others' patterns were looked for too, and are not there either.
-      const std::size_t count = request_.document ? 1 : item.rules.size();
-      for (std::size_t r = 0; r < count; ++r)
-        if (request_.document || item.speaks[r]) advise(item, r, index);
+      // A page that has no pattern loses nothing by that, and speaks for them.
+      if (request_.document) {
+        const auto silent = std::find_if(item.rules.begin(), item.rules.end(), [&](const Rule* r) {
+          return !is_searched(*r, request_.document->model());
+        });
+        advise(item, silent == item.rules.end() ? 0 : static_cast<std::size_t>(silent - item.rules.begin()),
+               index);
+        continue;
+      }
+      for (std::size_t r = 0; r < item.rules.size(); ++r)
+        if (item.speaks[r]) advise(item, r, index);
     }
   }
 
@@ -331,8 +344,8 @@ class Run {
       same->finding.log.push_back(index);
       return;
     }
-    const bool searched = model && (rule.detector || !rule.rewrites.empty());
-    if (searched)
+    const bool mended_elsewhere = model && is_searched(rule, *model) && rule.applicability != "manual";
+    if (mended_elsewhere && advice.finding.reason.empty())
       advice.finding.reason = "the log names it, but the pattern that its fix needs is not in this file";
     else if (!model && !advice.finding.mendable_in.empty())
       advice.finding.reason =

@@ -22,6 +22,13 @@ bool is_name_letter(char c) {
          c == ';';
 }
 
+/// A word of prose ("try adding it to ..."): it names a node only where it is marked as a name ("%to").
+bool is_plain_word(std::string_view word) {
+  return std::all_of(word.begin(), word.end(),
+                     [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
+}
+bool marks_a_name(char before) { return before == '%' || before == '"' || before == '\'' || before == '`'; }
+
 /// Names in the message, as long as possible; trailing punctuation of prose is dropped.
 std::vector<std::string_view> names_in(std::string_view message) {
   std::vector<std::string_view> names;
@@ -35,7 +42,10 @@ std::vector<std::string_view> names_in(std::string_view message) {
     std::string_view word = message.substr(i, end - i);
     while (!word.empty() && (word.back() == '.' || word.back() == ':' || word.back() == ';'))
       word.remove_suffix(1);
-    if (word.size() > 1) names.push_back(word);
+    for (const std::string_view prefix : {"torch._ops.", "torch.ops."})
+      if (word.starts_with(prefix)) word.remove_prefix(prefix.size());
+    const bool marked = i > 0 && marks_a_name(message[i - 1]);
+    if (word.size() > 1 && (marked || !is_plain_word(word))) names.push_back(word);
     i = end;
   }
   return names;

@@ -7,9 +7,11 @@
 #include "lib/format/torch/builder.h"
 #include "lib/format/torch/view.h"
 #include "lib/rewrite/aten/boolean_rows.h"
+#include "lib/rewrite/aten/branches.h"
 #include "lib/rewrite/aten/check_chain.h"
 #include "lib/rewrite/aten/complex_results.h"
 #include "lib/rewrite/aten/merge_axes.h"
+#include "lib/rewrite/aten/plain_operators.h"
 #include "lib/rewrite/aten/retype.h"
 #include "lib/rewrite/aten/scatter_sum.h"
 #include "lib/rewrite/aten/shared_constants.h"
@@ -60,6 +62,19 @@ std::vector<DetectResult> real_pairs(const RewriteSite& site) {
   });
 }
 
+/// torch.cond: both branches, and where() between their results.
+std::vector<DetectResult> branches_chosen(const RewriteSite& site) {
+  return both_branches_of_cond(site.context);
+}
+
+/// Operators outside Core ATen, or those that the page lists.
+std::vector<DetectResult> in_plain_operators(const RewriteSite& site) {
+  return plain_operators(site.context, [&](const std::string& base) {
+    return std::any_of(site.arguments.begin(), site.arguments.end(),
+                       [&](const Datum& listed) { return listed.text == base; });
+  });
+}
+
 /// A node that gives its operand unchanged is left out.
 std::vector<DetectResult> bypassed(const RewriteSite& site) {
   const Node& node = site.context.graph.node(site.root);
@@ -88,10 +103,38 @@ std::vector<DetectResult> without_checks(const RewriteSite& site) {
   return {std::move(result)};
 }
 
+/// True for a reshape to a high rank, permutations, and a reshape back, none of them read elsewhere:
+/// compilers that have a pass for it (Core ML Tools' expand_high_rank_reshape_and_transpose) never make the
+/// tensors.
+bool only_rearranges(const Graph& graph, const MergedRegion& region, int rank) {
+  for (const NodeId id : region.nodes) {
+    const Node& node = graph.node(id);
+    const std::string base = aten_base(node.op);
+    const bool reshape = base == "aten.view" || base == "aten.reshape" || base == "aten._unsafe_view";
+    const bool permutes = base == "aten.permute" || base == "aten.transpose" || base == "aten.clone" ||
+                          base == "aten.contiguous";
+    if (node.inputs.empty() || node.inputs[0] < 0 || node.outputs.size() != 1) return false;
+    const bool reads_high = graph.value(node.inputs[0]).rank() >= rank,
+               gives_high = graph.value(node.outputs[0]).rank() >= rank;
+    if (!reshape && !(permutes && reads_high && gives_high)) return false;
+    if (!gives_high) continue;
+    const auto uses = graph.uses(node.outputs[0]);
+    if (uses.size() != 1 || graph.is_output(node.outputs[0])) return false;
+    const Node& reader = graph.node(uses.front().node);
+    const bool back = reader.outputs.size() == 1 && graph.value(reader.outputs[0]).rank() < rank;
+    const std::string last = aten_base(reader.op);
+    if (back && last != "aten.view" && last != "aten.reshape" && last != "aten._unsafe_view") return false;
+  }
+  return true;
+}
+
 /// Two neighbouring axes of every region of tensors of a rank (and above) merged into one.
 std::vector<DetectResult> merged_axes(const RewriteSite& site) {
   std::vector<DetectResult> results;
-  for (MergedRegion& region : merge_axes(site.context, static_cast<int>(site.arguments[0].number))) {
+  const int rank = static_cast<int>(site.arguments[0].number);
+  const bool only_computed = site.arguments.size() > 1;
+  for (MergedRegion& region : merge_axes(site.context, rank)) {
+    if (only_computed && only_rearranges(site.context.graph, region, rank)) continue;
     DetectResult result;
     result.nodes = region.nodes;
     result.words["first"] = site.context.graph.node(region.nodes.front()).op;
@@ -112,8 +155,12 @@ std::vector<DetectResult> merged_axes(const RewriteSite& site) {
 }
 
 constexpr NamedRewrite table[] = {
+    {"branches_chosen", 0, 0, "", "torch.cond with branches that only compute: both of them, and where()",
+     branches_chosen, ""},
     {"bypassed", 0, 0, "", "a node that gives its operand unchanged: left out", bypassed},
-    {"merged_axes", 1, 1, "a rank",
+    {"in_plain_operators", 1, 16, "operators without their overloads",
+     "operators that few toolchains take: written with operators of Core ATen", in_plain_operators, ""},
+    {"merged_axes", 1, 2, "a rank, and optionally \"computed\": not where it is only reshaped and permuted",
      "tensors of that rank and above: two neighbouring axes that are treated alike as one", merged_axes, ""},
     {"real_pairs", 1, 1,
      "which regions: transforms, real transforms, values, values or transforms, constants, all",

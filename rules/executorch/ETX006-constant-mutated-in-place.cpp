@@ -11,10 +11,11 @@ namespace md {
 namespace {
 
 /// Writes straight into a buffer are what torch.export itself functionalizes when it decomposes: they fail
-/// only where the log says so. Writes through a view, or into a constant made in the graph, are what constant
-/// propagation freezes.
-bool through_view_or_made(const Graph& graph, ValueId base) {
-  if (!graph.value(base).is_constant()) return true;
+/// only where the log says so. A constant that is no buffer (torch.export calls it c_...) cannot be written
+/// at all. Writes through a view, or into a constant made in the graph, are what constant propagation
+/// freezes.
+bool is_frozen_when_written(const Graph& graph, ValueId base) {
+  if (!graph.value(base).is_constant() || graph.value(base).name.starts_with("c_")) return true;
   const auto uses = graph.uses(base);
   for (const Use& use : uses)
     if (aten_view(graph.node(use.node).op)) return true;
@@ -27,7 +28,7 @@ std::vector<DetectResult> ETX006(const DetectContext& context) {
   const Graph& graph = context.graph;
   const bool logged = log_says(context, "is mutated in the forward method");
   Functionalized done = functionalize(context, [&](ValueId base) {
-    return depends_on_constants_only(graph, base) && (logged || through_view_or_made(graph, base));
+    return depends_on_constants_only(graph, base) && (logged || is_frozen_when_written(graph, base));
   });
   if (done.writes.empty()) return {};
   DetectResult result;

@@ -1,7 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/format/torch/builder.h"
+<<<<<<< HEAD
 #include "lib/op/dialect.h"
+=======
+#include "lib/format/torch/view.h"
+>>>>>>> 8de42c8 (Exported programs: complex values, branches, shifts, bags, boolean indices and narrow types are rewritten for every toolchain that lacks them; what lowers is no longer condemned without a log)
 #include "lib/rule/page/detector.h"
 
 namespace md {
@@ -16,6 +22,15 @@ Shape merged(const Shape& shape) {
   for (std::size_t d = 0; d <= extra; ++d) out[0] *= shape[d];
   out.insert(out.end(), shape.begin() + static_cast<std::ptrdiff_t>(extra) + 1, shape.end());
   return out;
+}
+
+/// The partitioner leaves convolutions of volumes, and what they read, to the portable kernels.
+bool stays_off_vulkan(const Graph& graph, ValueId constant) {
+  const auto uses = graph.uses(constant);
+  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const std::string base = aten_base(graph.node(use.node).op);
+    return base == "aten.conv3d" || base == "aten.conv_transpose3d" || base == "aten.convolution";
+  });
 }
 
 std::vector<DetectResult> in_lowered(const DetectContext& context) {
@@ -46,7 +61,7 @@ std::vector<DetectResult> ETX011(const DetectContext& context) {
     const auto id = static_cast<ValueId>(v);
     const Value& value = graph.values[v];
     if (!value.is_constant() || value.rank() <= most_dimensions || graph.uses(id).empty() ||
-        value.is_variable)
+        value.is_variable || stays_off_vulkan(graph, id))
       continue;
     AtenBuilder b(graph, context.graph_index, "store with four dimensions, and view");
     ValueChange stored;

@@ -44,10 +44,9 @@ std::vector<DetectResult> ETX021(const DetectContext& context) {
     DetectResult result;
     result.nodes = {id};
     result.message = "a constant that is computed in the graph, in front of a mean or variance";
-    // Ordinary programs hold it too (positions behind an embedding): who does not lower for Arm needs no
-    // change.
-    if (!context.target && (!context.log_messages || context.log_messages->empty()))
-      result.likelihood = Likelihood::unlikely;
+    // Ordinary programs hold it too (positions behind an embedding), and are quantized and lowered untouched:
+    // a log says where it fails.
+    result.likelihood = Likelihood::unlikely;
     const auto folded = fold_value(context.model, context.graph_index, node.outputs[0], largest_folded);
     if (!folded) {
       result.state = DetectResult::State::declined;

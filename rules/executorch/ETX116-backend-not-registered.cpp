@@ -12,13 +12,13 @@ namespace {
 /// True when lowering for the target makes calls of the backend. Ethos-U and VGF programs are TOSA inside.
 bool serves(std::string_view backend, std::string_view target) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
-      {"XnnpackBackend", "executorch-xnnpack"},  {"CoreMLBackend", "executorch-coreml"},
-      {"VulkanBackend", "executorch-vulkan"},    {"MLXBackend", "executorch-mlx"},
-      {"QnnBackend", "executorch-qnn"},          {"EthosUBackend", "executorch-ethos-u"},
-      {"EthosUBackend", "executorch-tosa"},      {"VgfBackend", "executorch-vgf"},
-      {"VgfBackend", "executorch-tosa"},         {"NeutronBackend", "executorch-neutron"},
-      {"CudaBackend", "executorch-cuda"},        {"MetalBackend", "executorch-metal"},
-      {"OpenvinoBackend", "executorch-openvino"}};
+      {"XnnpackBackend", "executorch-xnnpack"}, {"CoreMLBackend", "executorch-coreml"},
+      {"VulkanBackend", "executorch-vulkan"},   {"MLXBackend", "executorch-mlx"},
+      {"QnnBackend", "executorch-qnn"},         {"EthosUBackend", "executorch-ethos-u"},
+      {"EthosUBackend", "executorch-tosa"},     {"VgfBackend", "executorch-vgf"},
+      {"VgfBackend", "executorch-tosa"},        {"TOSABackend", "executorch-tosa"},
+      {"NeutronBackend", "executorch-neutron"}, {"CudaBackend", "executorch-cuda"},
+      {"MetalBackend", "executorch-metal"},     {"OpenvinoBackend", "executorch-openvino"}};
   return std::find(std::begin(names), std::end(names), std::pair(backend, target)) != std::end(names);
 }
 

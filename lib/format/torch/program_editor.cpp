@@ -23,6 +23,14 @@ std::string identifier(std::string_view hint) {
   return out;
 }
 
+/// True when the program stores a new value in the constant, which makes a buffer of it.
+bool is_mutated(const Graph& graph, ValueId id) {
+  return id != none_id && std::any_of(graph.order.begin(), graph.order.end(), [&](NodeId n) {
+           const Node& node = graph.node(n);
+           return node.op == "buffer_mutation" && !node.inputs.empty() && node.inputs[0] == id;
+         });
+}
+
 bool same_type(const Value& a, const Value& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.dim_names == b.dim_names;
 }
@@ -300,7 +308,15 @@ void Pt2ProgramEditor::edit_placeholders() {
         changed_.push_back({id, false, spec.kind, spec.target});
     }
     ports.push_back(splices_.text_of(layout_.graphs[0].input_ports[i].whole));
-    specs.push_back(splices_.text_of(spec.whole));
+    if (spec.kind == Pt2PortKind::constant && is_mutated(after, id)) {
+      // Its bytes stay where they are: buffers that a state dict does not hold are stored as constants are.
+      specs.push_back(fmt::format(
+          "{{\"buffer\": {{\"arg\": {{\"name\": {}}}, \"buffer_name\": {}, \"persistent\": false}}}}",
+          json_quote(name_of(0, id)), json_quote(spec.target)));
+      rebuilt = true;
+    } else {
+      specs.push_back(splices_.text_of(spec.whole));
+    }
     if (stored) first_user = ports.size();
   }
   for (std::size_t i = before.values.size(); i < after.values.size(); ++i) {
@@ -361,7 +377,8 @@ Status Pt2ProgramEditor::edit_results() {
   bool rebuilt = false;
   const auto buffer_name = [&](ValueId buffer) -> std::string {
     for (std::size_t i = 0; i < layout_.input_specs.size(); ++i)
-      if (at.input_ports[i].value == buffer && layout_.input_specs[i].kind == Pt2PortKind::buffer)
+      if (at.input_ports[i].value == buffer && (layout_.input_specs[i].kind == Pt2PortKind::buffer ||
+                                                layout_.input_specs[i].kind == Pt2PortKind::constant))
         return layout_.input_specs[i].target;
     return {};
   };

@@ -121,11 +121,14 @@ class PairRewriter {
 
   bool rewrite(NodeId id, const Node& node) {
     if (aten_is_check(node.op)) return b_.remove(id), true;
+    const auto stale = [&](ValueId v) { return stale_.count(v) != 0; };
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), stale))
+      return out_.reason = "a view of complex values is read after what it shows was written", false;
     const std::string base = aten_base(node.op);
     const bool list = base == "aten.split" || base == "aten.split_with_sizes" || base == "aten.chunk" ||
                       base == "aten.unbind";
     if ((node.outputs.size() != 1 && !list) || !node.subgraphs.empty()) return false;
-    if (aten_in_place(node.op)) return false;
+    if (aten_in_place(node.op)) return written(id, node);
     if (rewrite_reflect_pad(b_, node)) return b_.remove(id), true;
     if (base == "aten.fft_fftshift" || base == "aten.fft_ifftshift") return shifted(id, node, base);
     if (is_fourier(node.op)) return fourier(id, node);
@@ -169,6 +172,70 @@ class PairRewriter {
       return give(node, times(parts(node.inputs[0]), parts(node.inputs[0])));
     if (base == "aten.to" || base == "aten._to_copy") return cast(node);
     return acts_on_parts(base) && on_both(node, base);
+  }
+
+  /// What an in-place operator writes becomes the new parts of the tensor, and of what it is a slice of.
+  /// Other views of it that are read later are not followed.
+  bool written(NodeId id, const Node& node) {
+    const ValueId self = aten_operand(node, "self") >= 0 ? aten_operand(node, "self") : node.inputs[0];
+    if (!complex(self) || graph_.value(self).is_constant() || graph_.is_input(self)) return false;
+    const RealPair before = parts(self);
+    RealPair now;
+    if (aten_base(node.op) == "aten.copy") {
+      const ValueId source = aten_operand(node, "src");
+      if (source < 0) return false;
+      now = parts(source);
+      if (now.re == none_id || !element_count(b_.shape(before.re))) return false;
+      if (now.im == none_id) now.im = zeros(now.re);
+      for (ValueId* part : {&now.re, &now.im})
+        if (b_.shape(*part) != b_.shape(before.re)) *part = expand(*part, b_.shape(before.re));
+      b_.remove(id);
+    } else {
+      Node functional = node;
+      functional.op = aten_functional(node.op);
+      if (!rewrite(id, functional)) return false;
+      now = parts(node.outputs[0]);
+    }
+    if (now.im == none_id) return false;
+    if (!put_back(self, now)) return false;
+    stale_.erase(node.outputs[0]);
+    parts_[node.outputs[0]] = now;
+    return true;
+  }
+
+  bool put_back(ValueId self, RealPair now) {
+    spoil_views(self, 0);
+    stale_.erase(self);
+    parts_[self] = now;
+    const NodeId maker = graph_.producer(self);
+    if (maker == none_id || !aten_view(graph_.node(maker).op)) return true;
+    const Node& view = graph_.node(maker);
+    const std::string base = aten_base(view.op);
+    const ValueId whole = view.inputs[0];
+    if (stale_.count(whole)) return false;
+    if ((base != "aten.slice" && base != "aten.select") || !complex(whole) ||
+        graph_.value(whole).is_constant() || graph_.is_input(whole))
+      return false;
+    const RealPair old = parts(whole);
+    if (old.im == none_id) return false;
+    const auto with = [&](ValueId into, ValueId part) {
+      return b_.make(base == "aten.slice" ? "aten.slice_scatter.default" : "aten.select_scatter.default",
+                     {{"self", into}, {"src", part}}, view.attrs, b_.dtype(into), b_.shape(into));
+    };
+    if (!put_back(whole, {with(old.re, now.re), with(old.im, now.im)})) return false;
+    stale_.erase(self);
+    return true;
+  }
+
+  /// Views of what was written show old numbers: a region that reads one of them later is not rewritten.
+  void spoil_views(ValueId whole, int depth) {
+    constexpr int deepest = 64;
+    for (const Use& use : graph_.uses(whole)) {
+      const Node& reader = graph_.node(use.node);
+      if ((!aten_view(reader.op) && !aten_in_place(reader.op)) || depth > deepest) continue;
+      for (const ValueId v : reader.outputs)
+        if (complex(v) && parts_.count(v) && stale_.insert(v).second) spoil_views(v, depth + 1);
+    }
   }
 
   bool view_as_complex(const Node& node) {
@@ -417,6 +484,7 @@ class PairRewriter {
   AtenBuilder b_;
   ComplexRegion& out_;
   std::map<ValueId, RealPair> parts_;
+  std::set<ValueId> stale_;             ///< views of a tensor that was written since they were made
   std::map<ValueId, ValueId> renamed_;  ///< real results whose readers read another value now
 };
 

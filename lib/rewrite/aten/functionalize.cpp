@@ -24,7 +24,7 @@ class Functionalizer {
     for (const NodeId id : graph_.order) {
       const Node& node = graph_.node(id);
       note_alias(node, id);
-      if (aten_in_place(node.op) && !node.outputs.empty() && is_written(node))
+      if (aten_in_place(node.op) && !node.outputs.empty() && !only_detaches(node) && is_written(node))
         write(node, id);
       else
         read(node, id);
@@ -53,6 +53,9 @@ class Functionalizer {
     else if (aten_view(node.op))
       views_[node.outputs[0]] = {node.inputs[0], id};
   }
+
+  /// detach_ ends in the mark of in-place operators and writes nothing: it is the same tensor.
+  static bool only_detaches(const Node& node) { return aten_base(node.op) == "aten.detach"; }
 
   static bool returns_list(const std::string& op) {
     const std::string base = aten_base(op);
@@ -304,8 +307,9 @@ class Functionalizer {
         if (graph_.is_input(base)) fail("it writes into an input of the program");
         continue;
       }
-      if (!value.name.starts_with("b_"))
-        return void(fail(fmt::format("{} is not a buffer, so what was written cannot be kept", value.name)));
+      // A constant that torch.export lifted (c_...) becomes a buffer; a parameter stays one.
+      if (value.name.starts_with("p_"))
+        return void(fail(fmt::format("{} is a parameter, so what was written cannot be kept", value.name)));
       const auto uses = graph_.uses(base);
       if (std::any_of(uses.begin(), uses.end(),
                       [&](const Use& u) { return graph_.node(u.node).op == "buffer_mutation"; }))
