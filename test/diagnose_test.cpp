@@ -367,4 +367,82 @@ TEST_CASE("a stated symptom makes no fault of operators that only look alike", "
                      [](const Finding& f) { return f.rule == "LRT062" || f.rule == "LRT068"; }));
 }
 
+// A page may write operators that the target takes and computes wrongly: a model that is refused is better.
+TEST_CASE("a rewrite whose own operators are known to be wrong is refused", "[diagnose]") {
+  const test::ScratchFolder folder;
+  folder.write("ZZZ001-joined-zeros.md", R"(# ZZZ001 joined-zeros
+
+```json rule
+{ "id": "ZZZ001", "severity": "silent", "graph": true, "formats": ["tflite"], "applicability": "safe", "exactness": "exact",
+  "references": ["https://example.org"] }
+```
+
+## What it means
+Zeros are joined on.
+
+## Why it happens
+For a test.
+
+## What the fix does
+Pads instead.
+
+## When it is not safe
+Never.
+
+## At the source
+Nothing.
+
+```rewrite tflite
+match {
+  %y = CONCATENATION(%x, %zeros) { axis = 2 }
+  where all_equal(%zeros, 0)
+}
+replace "PAD" {
+  %y = PAD(%x, const("i32", [[0, 0], [0, 0], [0, dim(%zeros, 2)]]))
+}
+```
+
+```model tflite fires
+input %x : f32[1, 3, 4]
+const %z : f32[1, 3, 2] = splat(0)
+%y = CONCATENATION(%x, %z) { axis = 2 } : f32[1, 3, 6]
+output %y
+```
+
+```model tflite declines
+input %x : f32[1, 3, 4]
+%y = NEG(%x) : f32[1, 3, 4]
+output %y
+```
+)");
+  const auto rules = RuleBook::load({folder.path("")});
+  INFO((rules ? "" : rules.error().message));
+  REQUIRE(rules);
+  const auto applied = [&](const std::string& type, std::string& reason) {
+    const TextDocument document("input %x : " + type + "[1, 3, 4]\nconst %z : " + type +
+                                    "[1, 3, 2] = splat(0)\n%y = CONCATENATION(%x, %z) { axis = 2 } : " +
+                                    type + "[1, 3, 6]\noutput %y\n",
+                                dialect("tflite"));
+    REQUIRE(document.error.empty());
+    DiagnoseRequest request;
+    request.document = &document;
+    request.model_path = "model.tflite";
+    request.targets = {"litert-gpu@2.3.0"};
+    request.rules = &*rules;
+    request.options.apply = true;
+    request.options.ignore = {"LRT071"};
+    const auto outcome = diagnose(request);
+    REQUIRE(outcome.has_value());
+    const Finding* finding = find(outcome->diagnosis, "ZZZ001");
+    REQUIRE(finding);
+    REQUIRE(finding->fixes.size() == 1);
+    reason = finding->fixes[0].reason;
+    return finding->fixes[0].applied;
+  };
+  std::string reason;
+  CHECK(applied("f32", reason));
+  CHECK_FALSE(applied("i32", reason));
+  CHECK(reason.find("LRT071") != std::string::npos);
+}
+
 }  // namespace md

@@ -40,9 +40,10 @@ std::string hazard(const std::string& producer, const std::string& reader) {
   const Graph& graph = model.graphs[0];
   const auto found = output_hazard(graph, graph.outputs[0]);
   if (!found) return "";
-  return found->kind == OutputHazard::Kind::merged_scale  ? "merged"
-         : found->kind == OutputHazard::Kind::reduced_sum ? "reduced"
-                                                          : "linked";
+  return found->kind == OutputHazard::Kind::merged_scale     ? "merged"
+         : found->kind == OutputHazard::Kind::reduced_sum    ? "reduced"
+         : found->kind == OutputHazard::Kind::merged_padding ? "padding"
+                                                             : "linked";
 }
 
 const std::string conv =
@@ -92,6 +93,52 @@ TEST_CASE("outputs that vanish in a fusion", "[silent]") {
   for (const Row& row : rows) {
     INFO(row.producer << " -> " << row.reader);
     CHECK(hazard(row.producer, row.reader) == row.expected);
+  }
+}
+
+TEST_CASE("padding that is an output and merged into its reader", "[silent]") {
+  const std::string conv =
+      "CONV_2D(%t, %w, %b) { padding = SAME, stride_w = 1, stride_h = 1 } : f32[1, 8, 8, 4]";
+  struct Row {
+    const char* widths;
+    std::string reader;
+    bool lost;
+  };
+  const Row rows[] = {
+      {"0, 0, 1, 1, 1, 1, 0, 0", conv, true},
+      {"0, 0, 2, 0, 2, 0, 0, 0", conv, true},
+      {"0, 0, 1, 1, 1, 1, 0, 0", "FULLY_CONNECTED(%t, %v, %b) { keep_num_dims = true } : f32[1, 8, 8, 4]",
+       true},
+      {"0, 0, 1, 1, 1, 1, 0, 0",
+       "MAX_POOL_2D(%t) { padding = SAME, stride_w = 1, stride_h = 1, filter_width = 3, filter_height = 3 } "
+       ": "
+       "f32[1, 8, 8, 4]",
+       true},
+      {"0, 0, 1, 1, 1, 1, 0, 0", "ADD(%t, %z) : f32[1, 8, 8, 4]", false},
+      {"0, 0, 1, 1, 1, 1, 0, 0", "RELU(%t) : f32[1, 8, 8, 4]", false},
+      {"0, 0, 2, 0, 2, 0, 0, 2", conv, false},
+      {"0, 0, 2, 0, 2, 0, 0, 2", "ADD(%t, %z) : f32[1, 8, 8, 4]", false},
+      {"0, 0, 0, 0, 0, 0, 0, 2", conv, false},
+      {"0, 0, 0, 0, 0, 0, 0, 2", "ADD(%z, %t) : f32[1, 8, 8, 4]", true},
+      {"0, 0, 0, 0, 0, 0, 2, 0", "ADD(%z, %t) : f32[1, 8, 8, 4]", false},
+      {"0, 0, 0, 0, 0, 0, 0, 2", "ADD(%t, %b) : f32[1, 8, 8, 4]", false},
+  };
+  for (const Row& row : rows) {
+    INFO(row.widths << " -> " << row.reader);
+    const std::string widths = row.widths;
+    const bool channels = widths.ends_with("2") || widths.ends_with("2, 0"),
+               places = widths.find("1, 1") != widths.npos || widths.find("0, 0, 2, 0") == 0;
+    const std::string input = fmt::format("f32[1, {0}, {0}, {1}]", places ? 6 : 8, channels ? 2 : 4);
+    const Model model =
+        parse(fmt::format("input %x : {}\ninput %z : f32[1, 8, 8, 4]\nconst %p : i32[4, 2] = [{}]\nconst %w "
+                          ": f32[4, 1, 1, 4] = "
+                          "random(1)\nconst %v : f32[4, 4] = random(2)\nconst %b : f32[4] = random(3)\n%t = "
+                          "PAD(%x, %p) : f32[1, 8, 8, "
+                          "4]\n%u = {}\noutput %t\noutput %u",
+                          input, widths, row.reader));
+    const auto found = output_hazard(model.graphs[0], model.graphs[0].outputs[0]);
+    const bool lost = found && found->kind == OutputHazard::Kind::merged_padding;
+    CHECK(lost == row.lost);
   }
 }
 

@@ -178,7 +178,8 @@ class Run {
         }
         break;
       }
-      FixingResult fixing = mend({*model, found.sites, targets_, request_.options, proofs_});
+      FixingResult fixing =
+          mend({*model, found.sites, targets_, request_.options, proofs_, request_.rules->rules(), rules_});
       for (std::size_t s = 0; s < found.sites.size(); ++s)
         tracked_[tracks[s]].finding.fixes = std::move(fixing.fixes[s]);
       if (!fixing.model) break;

@@ -9,6 +9,7 @@
 #include "lib/diagnose/cost.h"
 #include "lib/diagnose/describe.h"
 #include "lib/diagnose/fp16_evidence.h"
+#include "lib/diagnose/known_wrong.h"
 #include "lib/edit/apply.h"
 #include "lib/edit/well_typed.h"
 #include "lib/op/dialect.h"
@@ -26,7 +27,7 @@ constexpr double kNarrowRounding = 2e-2;
 struct Tried {
   ReportedFix reported;
   bool applicable = false;
-  int leftover = 0;  ///< records that the targets would still print at the nodes of the rewrite
+  int leftover = 0;  ///< what the targets would still refuse or compute wrongly at the nodes of the rewrite
 };
 
 /// Applicability words, from the most trusted down.
@@ -78,13 +79,26 @@ std::set<NodeId> changed_nodes(const Model& before, const Model& after, const Pa
   return nodes;
 }
 
-int leftover_records(const FixingInput& in, const Model& before, const Model& after, const Patch& patch) {
+int leftover_records(const FixingInput& in, const Model& after, int graph, const std::set<NodeId>& nodes) {
   int records = 0;
   for (const Target* target : in.targets)
     if (target->has_table())
-      for (const NodeId id : changed_nodes(before, after, patch))
-        records += static_cast<int>(target->predict_node(after, patch.graph, id).size());
+      for (const NodeId id : nodes)
+        records += static_cast<int>(target->predict_node(after, graph, id).size());
   return records;
+}
+
+/// Counts what is left to do at the nodes of the rewrite, and refuses one whose own operators are known to be
+/// computed wrongly: a model that is refused is better than one that is wrong.
+void weigh_result(const FixingInput& in, const Model& before, const Model& after, const Patch& patch,
+                  Tried& tried) {
+  const std::set<NodeId> nodes = changed_nodes(before, after, patch);
+  tried.leftover = leftover_records(in, after, patch.graph, nodes);
+  const KnownWrong wrong = known_wrong(before, after, patch.graph, nodes, in.targets, in.book, in.chosen);
+  if (wrong.by.empty()) return;
+  ++tried.leftover;
+  if (!wrong.mended)
+    lower(tried.reported, "manual", "its result would be computed wrongly (" + wrong.by + ")");
 }
 
 /// True when callers would notice: another number, type or shape of inputs or outputs. Another tensor behind
@@ -123,7 +137,7 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
           fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
   if (!fix.retypes_interface && changes_interface(local.model, *after, local.patch))
     lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
-  tried.leftover = leftover_records(in, local.model, *after, local.patch);
+  weigh_result(in, local.model, *after, local.patch, tried);
 
   ProofOptions options;
   options.exactness = *fix.exactness;

@@ -15,7 +15,9 @@ struct FixingInput {
   const std::vector<FoundSite>& sites;
   const std::vector<const Target*>& targets;
   const DiagnoseOptions& options;
-  ProofMemo& proofs;  ///< kept from round to round
+  ProofMemo& proofs;                       ///< kept from round to round
+  const std::vector<Rule>& book;           ///< all rules: what is known of the operators that a fix uses
+  const std::vector<const Rule*>& chosen;  ///< those that --select and --ignore leave
 };
 
 struct FixingResult {

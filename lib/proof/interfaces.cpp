@@ -25,8 +25,10 @@ std::vector<std::string> interface_texts(
     for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
       const Value& x = a.value(ours[i]);
       const Value& y = b.value(theirs[at[i]]);
-      // A value that is input and output at once gets two names when a fix parts the two; its place is kept.
-      const bool parted = &ours == &a.outputs && a.is_input(ours[i]) && at[i] == i;
+      // A value that is input and output at once, or an output twice, gets two names when a fix parts the
+      // two; its place is kept.
+      const bool twice = a.is_input(ours[i]) || std::count(ours.begin(), ours.end(), ours[i]) > 1;
+      const bool parted = &ours == &a.outputs && twice && at[i] == i;
       if (x.name != y.name && !parted)
         texts.push_back(
             fmt::format("{} {} is named {}", kind, i, pair_text("\"" + x.name + "\"", "\"" + y.name + "\"")));

@@ -9,6 +9,7 @@ namespace md::rewrites {
 std::span<const NamedRewrite> operand_rewrites();   ///< another shape, type or copy of what an operator reads
 std::span<const NamedRewrite> output_rewrites();    ///< what the graph returns
 std::span<const NamedRewrite> operator_rewrites();  ///< one operator written with others
+std::span<const NamedRewrite> padding_rewrites();   ///< padding written with other operators
 std::span<const NamedRewrite> graph_rewrites();     ///< bodies of control flow, constants, versions
 std::span<const NamedRewrite> program_rewrites();   ///< exported programs (.pt2)
 

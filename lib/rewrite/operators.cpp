@@ -95,51 +95,6 @@ std::vector<DetectResult> gather_by_slices(const RewriteSite& site) {
   return fixed_by(patch.take());
 }
 
-/// `count` entries of an axis from `begin` on, backwards.
-ValueId mirrored_part(PatchBuilder& patch, TfliteBuilder& ops, ValueId x, std::size_t axis,
-                      std::int64_t begin, std::int64_t count) {
-  std::vector<std::int64_t> from(ops.shape(x).size(), 0);
-  Shape size = ops.shape(x);
-  from[axis] = begin;
-  size[axis] = count;
-  const ValueId part = ops.slice(x, from, size);
-  if (count == 1) return part;
-  const ValueId flipped = ops.value_like(part, size);
-  patch.add_node("REVERSE_V2", {part, ops.int32s(std::vector<std::int64_t>{static_cast<std::int64_t>(axis)})},
-                 {flipped});
-  return flipped;
-}
-
-/// MIRROR_PAD as slices of the border, turned around and joined on.
-std::vector<DetectResult> mirrored_slices(const RewriteSite& site) {
-  const Graph& graph = site.context.graph;
-  const Node& node = graph.node(site.root);
-  const Value& input = graph.value(node.inputs[0]);
-  const auto widths = integer_values(graph, node.inputs[1]);
-  if (!widths || !is_static(input) || widths->size() != 2 * input.shape.size() || input.rank() > 4)
-    return declined("the paddings or the shape are not known before run time");
-  PatchBuilder patch(graph, site.context.graph_index, title_of(site, "mirrored slices and CONCATENATION"));
-  TfliteBuilder ops(patch);
-  const std::int64_t skip = node.attrs.text("mode", "REFLECT") == "SYMMETRIC" ? 0 : 1;
-  ValueId x = node.inputs[0];
-  for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
-    const std::int64_t before = (*widths)[2 * axis], after = (*widths)[2 * axis + 1],
-                       size = input.shape[axis];
-    if (before == 0 && after == 0) continue;
-    std::vector<ValueId> parts;
-    if (before > 0) parts.push_back(mirrored_part(patch, ops, x, axis, skip, before));
-    parts.push_back(x);
-    if (after > 0) parts.push_back(mirrored_part(patch, ops, x, axis, size - after - skip, after));
-    x = ops.concatenation(parts, static_cast<int>(axis));
-  }
-  if (patch.patch().new_nodes.empty())
-    ops.reshape(x, ops.shape(node.outputs[0]), node.outputs[0]);
-  else
-    patch.patch().new_nodes.back().outputs[0] = node.outputs[0];
-  patch.remove(site.root);
-  return fixed_by(patch.take());
-}
-
 /// The magnitude of x from which squares (kept one by one in fp16) or their sum pass the largest fp16 number.
 double limit_of(const Graph& graph, const NormSite& norm) {
   constexpr double largest_half = 65504;
@@ -182,8 +137,6 @@ constexpr NamedRewrite table[] = {
      gather_by_list, "GATHER"},
     {"gather_by_slices", 1, 1, "an axis", "GATHER with constant indices: slices, CONCATENATION",
      gather_by_slices, "GATHER"},
-    {"mirrored_slices", 0, 0, "", "MIRROR_PAD: slices of the border, REVERSE_V2, CONCATENATION",
-     mirrored_slices, "MIRROR_PAD"},
     {"plain_slice", 0, 0, "", "STRIDED_SLICE with masks or negative strides: REVERSE_V2, SLICE, RESHAPE",
      plain_slice, "STRIDED_SLICE"},
     {"rank_4", 0, 2, "values whose operators belong to it",

@@ -70,6 +70,28 @@ bool is_reduced_sum(const Graph& graph, const Node& producer, const Node& reader
          graph.value(producer.inputs[0]).shape == graph.value(producer.inputs[1]).shape;
 }
 
+/// Padding that becomes the reader's own: of height and width in what slides over them, of channels behind
+/// the last one in an ADD.
+bool is_merged_padding(const Graph& graph, const Node& producer, const Node& reader, ValueId value) {
+  static constexpr std::array<std::string_view, 5> windows = {
+      "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D", "MAX_POOL_2D"};
+  if ((producer.op != "PAD" && producer.op != "PADV2") || producer.inputs.size() < 2) return false;
+  const auto widths = integer_values(graph, producer.inputs[1]);
+  const int rank = graph.value(value).rank();
+  if (!widths || rank < 3 || rank > 4 || widths->size() != 2 * static_cast<std::size_t>(rank)) return false;
+  const auto none_in = [&](std::size_t from, std::size_t to) {
+    return std::all_of(widths->begin() + static_cast<std::ptrdiff_t>(from),
+                       widths->begin() + static_cast<std::ptrdiff_t>(to),
+                       [](std::int64_t w) { return w == 0; });
+  };
+  const std::size_t all = widths->size();
+  if (one_of(reader.op, windows))
+    return reader.inputs[0] == value && none_in(0, 2) && none_in(all - 2, all) && !none_in(2, all - 2);
+  if (reader.op != "ADD" || reader.inputs.size() != 2 || reader.inputs[0] == reader.inputs[1]) return false;
+  const ValueId other = reader.inputs[reader.inputs[0] == value ? 1 : 0];
+  return is_runtime_operand(graph, other) && none_in(0, all - 1) && widths->back() > 0;
+}
+
 /// Where each node stands in the execution order; a value without producer stands before all.
 std::ptrdiff_t position(const Graph& graph, ValueId value) {
   const NodeId node = value < 0 ? none_id : graph.producer(value);
@@ -130,6 +152,8 @@ std::optional<OutputHazard> output_hazard(const Graph& graph, ValueId output) {
   const Node& to = graph.node(reader);
   if (is_merged_scale(graph, from, to, value))
     return OutputHazard{OutputHazard::Kind::merged_scale, producer, reader};
+  if (is_merged_padding(graph, from, to, value))
+    return OutputHazard{OutputHazard::Kind::merged_padding, producer, reader};
   if (is_reduced_sum(graph, from, to)) return OutputHazard{OutputHazard::Kind::reduced_sum, producer, reader};
   if (is_linked(graph, from, to, value)) return OutputHazard{OutputHazard::Kind::linked, producer, reader};
   return std::nullopt;

@@ -18,6 +18,8 @@ std::string_view name_of(OutputHazard::Kind kind) {
       return "merged scale";
     case OutputHazard::Kind::reduced_sum:
       return "reduced sum";
+    case OutputHazard::Kind::merged_padding:
+      return "merged padding";
   }
   return "";
 }
@@ -64,7 +66,7 @@ std::vector<DetectResult> copied_outputs(const RewriteSite& site) {
 }
 
 constexpr NamedRewrite table[] = {
-    {"copied_outputs", 1, 3, "kinds of loss: linked, merged scale, reduced sum",
+    {"copied_outputs", 1, 4, "kinds of loss: linked, merged padding, merged scale, reduced sum",
      "each output that gets lost that way through a RESHAPE to its own shape", copied_outputs, ""},
 };
 

@@ -1,7 +1,7 @@
 // BATCH_MATMUL whose operands have different numbers of matrices: the accelerator does not broadcast the
-// smaller one. Right are: equal counts, a single transposed right operand (adj_y) that is not a rank-2
-// constant, and a rank-2 constant without adj_x and adj_y (it becomes a matrix product with weights, and the
-// flags are forgotten).
+// smaller one. Right are: equal counts, a single transposed right operand (adj_y) with columns and an inner
+// length in multiples of 4 that is not a rank-2 constant, and a rank-2 constant without adj_x and adj_y (it
+// becomes a matrix product with weights, and the flags are forgotten).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,15 +55,21 @@ Patch fold_batches(const DetectContext& context, NodeId id) {
   const bool constant = ops.patch().value(node.inputs[1]).is_constant();
   const Shape matrix(right.end() - 2, right.end());
   ValueId b = node.inputs[1];
-  if (constant) {
-    if (right != matrix) b = ops.move(b, StridedView::whole(matrix), matrix);
+  bool adj_y = node.attrs.flag("adj_y");
+  if (constant) {  // of rank 2, where the accelerator forgets the flag: stored as it is read
+    Shape turned = matrix;
+    if (adj_y) std::swap(turned[0], turned[1]);
+    const StridedView whole = StridedView::whole(matrix);
+    const auto view = adj_y ? whole.transpose(std::vector<std::int64_t>{1, 0}) : whole;
+    if (right != turned || adj_y) b = view ? ops.move(b, *view, turned) : none_id;
+    adj_y = false;
   } else if (right.size() != 4) {
     b = ops.reshape(b, with_leading_ones(matrix, 4));
   }
   if (b == none_id) return {};
   const Shape folded = {1, 1, rows, left.back()};
   const ValueId a = ops.reshape(node.inputs[0], folded);
-  const ValueId product = ops.batch_matmul(a, b, false, node.attrs.flag("adj_y"));
+  const ValueId product = ops.batch_matmul(a, b, false, adj_y);
   ops.reshape(product, ops.shape(node.outputs[0]), node.outputs[0]);
   patch.remove(id);
   return patch.take();
@@ -114,6 +120,12 @@ Patch transposed_first(const DetectContext& context, NodeId id) {
   return patch.take();
 }
 
+/// One transposed right matrix is read as weights, which come in fours.
+bool is_right_as_weights(const Node& node, const Value& right) {
+  return node.attrs.flag("adj_y") && right.shape.back() % 4 == 0 &&
+         right.shape[right.shape.size() - 2] % 4 == 0;
+}
+
 }  // namespace
 
 std::vector<DetectResult> LRT023(const DetectContext& context) {
@@ -137,7 +149,8 @@ std::vector<DetectResult> LRT023(const DetectContext& context) {
     const bool rank_2_weights = right.rank() == 2 && is_constant_operand(graph, node.inputs[1]);
     const std::int64_t a = matrices(left.shape), b = matrices(right.shape);
     const bool transposed_weights = rank_2_weights && (adj_x || adj_y);
-    if (!transposed_weights && (a == b || rank_2_weights || (b == 1 && adj_y))) continue;
+    if (!transposed_weights && (a == b || rank_2_weights || (b == 1 && is_right_as_weights(node, right))))
+      continue;
     DetectResult result;
     result.nodes = {id};
     result.value = node.outputs[0];

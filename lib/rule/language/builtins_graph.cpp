@@ -68,7 +68,7 @@ Evaluated only_reader_of(const Scope& scope, Args args) {
   return reader == none_id ? Datum() : Datum::of(scope.graph.node(reader).op);
 }
 
-/// "linked", "merged scale", "reduced sum": how the GPU delegate loses an output; none.
+/// "linked", "merged padding", "merged scale", "reduced sum": how the GPU delegate loses an output; none.
 Evaluated hazard(const Scope& scope, Args args) {
   const ValueId id = id_at(args, 0);
   const auto found = id < 0 ? std::nullopt : output_hazard(scope.graph, id);
@@ -80,6 +80,8 @@ Evaluated hazard(const Scope& scope, Args args) {
       return Datum::of(std::string("merged scale"));
     case OutputHazard::Kind::reduced_sum:
       return Datum::of(std::string("reduced sum"));
+    case OutputHazard::Kind::merged_padding:
+      return Datum::of(std::string("merged padding"));
   }
   return Datum();
 }
@@ -244,7 +246,8 @@ constexpr Builtin table[] = {
     {"first_input", 0, 0, "nothing: the graph's first input", first_input},
     {"has_op", 1, 4, "operators: some node of the graph is one of them", has_op},
     {"has_type", 1, 4, "element types: some value of the graph has one of them", has_type},
-    {"hazard", 1, 1, "an output: how its copy gets lost (linked, merged scale, reduced sum)", hazard},
+    {"hazard", 1, 1, "an output: how its copy gets lost (linked, merged padding, merged scale, reduced sum)",
+     hazard},
     {"is_branch", 0, 0, "nothing: the graph is a branch of IF or torch.cond", is_branch},
     {"is_main", 0, 0, "nothing: the graph is the model's first one", is_main},
     {"logged", 1, 1, "a text that a failing message of the log holds", logged},

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/format/tflite/queries.h"
+#include "lib/format/tflite/split_merge.h"
 #include "lib/runtime/litert/bhwc.h"
 #include "lib/target/check.h"
 
@@ -153,6 +155,33 @@ Result_ deadly_type(const CheckContext& c, const CheckSpec& spec) {
                c.input_id(0)};
 }
 
+/// CUMSUM takes an axis that counts from the end for an index: with some ranks it points outside.
+Result_ negative_axis(const CheckContext& c, const CheckSpec& spec) {
+  const Value* input = c.input(0);
+  const auto axis = c.input_count() > 1 ? integer_values(c.view.graph(), c.input_id(1)) : std::nullopt;
+  if (!input || !axis || axis->size() != 1 || axis->front() >= 0) return {};
+  if (input->rank() != 4 && (input->rank() != 3 || axis->front() == -1)) return {};
+  return Fault{spec.text("text"), c.input_id(1)};
+}
+
+/// The outputs of a split in a CONCATENATION along the same axis or along the batch. The runtime prints
+/// "Failed to initialize kernel." without a reason; what follows the colon is said here only.
+Result_ split_joined_again(const CheckContext& c, const CheckSpec& spec) {
+  const Graph& graph = c.view.graph();
+  const NodeId id = c.output(0) ? graph.producer(c.node.outputs.front()) : none_id;
+  const auto merge = id == none_id ? std::nullopt : split_merge(graph, id);
+  if (!merge || merge->kind != SplitMerge::Kind::refused) return {};
+  return Fault{spec.text("text"), merge->read};
+}
+
+/// PRELU with a slope for every place: the kernel reads them without a batch.
+Result_ slopes_and_batch(const CheckContext& c, const CheckSpec& spec) {
+  const Value *input = c.input(0), *slopes = c.input(1);
+  if (!input || !slopes || input->shape.empty() || bhwc(input->shape).b == 1) return {};
+  if (elements(slopes->shape) == input->shape.back()) return {};
+  return Fault{spec.text("text"), c.input_id(1)};
+}
+
 }  // namespace
 
 const std::vector<CheckEntry>& kernel_checks() {
@@ -169,6 +198,9 @@ const std::vector<CheckEntry>& kernel_checks() {
       {"dequantized layout", dequantized_layout},
       {"runtime without scale", runtime_without_scale},
       {"deadly type", deadly_type},
+      {"negative axis", negative_axis},
+      {"split joined again", split_joined_again},
+      {"slopes and batch", slopes_and_batch},
   };
   return checks;
 }
