@@ -116,7 +116,7 @@ TEST_CASE("tracebacks: indented, without head, without end", "[log]") {
   REQUIRE(headless.records.size() == 1);
   CHECK(headless.records[0].headline() == "ValueError: bad thing");
   CHECK(headless.records[0].tool == "torch-export");
-  CHECK(headless.records[0].stage == Stage::program_export);
+  CHECK(headless.records[0].told().stage == Stage::program_export);
   const auto cut = leads("Traceback (most recent call last):\n" + frames);
   REQUIRE(cut.size() == 1);
   CHECK(cut[0] == "a traceback that is cut off before its exception, in _trace.py:5 in export");
@@ -131,8 +131,8 @@ TEST_CASE("tool, stage and the user's line come from the frames", "[log]") {
       "TypeError: 'Slot' object is not subscriptable\n");
   REQUIRE(log.records.size() == 1);
   CHECK(log.records[0].tool == "executorch-mlx");
-  CHECK(log.records[0].stage == Stage::lower);
-  CHECK(log.records[0].frame == "convert.py:24 in main");
+  CHECK(log.records[0].told().stage == Stage::lower);
+  CHECK(log.records[0].told().frame == "convert.py:24 in main");
 }
 
 TEST_CASE("what follows from a failure is not counted", "[log]") {
@@ -150,7 +150,7 @@ TEST_CASE("what follows from a failure is not counted", "[log]") {
     if (record.failure && record.leads) leading.push_back(&record);
   REQUIRE(leading.size() == 1);
   CHECK(leading[0]->line_main == 1);
-  CHECK(leading[0]->consequences == std::vector<int>{2, 3, 4});
+  CHECK(leading[0]->told().consequences == std::vector<int>{2, 3, 4});
 }
 
 TEST_CASE("a missing OpenCL library is the cause only of a failure that says nothing else", "[log]") {

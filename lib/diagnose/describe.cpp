@@ -168,7 +168,7 @@ Finding describe_log_hit(const LogEvidence& evidence, std::size_t which, int log
   if (!model) finding.mendable_in = mendable_formats(rule);
   finding.at_source = words.at_source.empty() ? section(rule, "At the source") : words.at_source;
   finding.log.push_back(log_index);
-  if (evidence.record->failure) finding.stage = name(evidence.record->stage);
+  if (evidence.record->failure) finding.stage = name(evidence.record->told().stage);
   finding.attribution = name(evidence.attribution);
   if (model)
     for (const NodePlace& place : evidence.nodes) {

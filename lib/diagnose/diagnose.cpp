@@ -38,10 +38,11 @@ std::string_view name(Prediction::Verdict verdict) {
 /// What a failing record says besides its words.
 void tell_failure(const Record& from, ReportedRecord& to) {
   to.failure = from.failure_number;
-  to.stage = md::name(from.stage);
-  to.op = from.op, to.node = from.node, to.condition = from.condition, to.status = from.status;
-  to.source = from.source, to.frame = from.frame, to.shown = from.decisive;
-  to.consequences = from.consequences;
+  to.stage = md::name(from.told().stage);
+  to.op = from.told().op, to.node = from.told().node, to.condition = from.told().condition,
+  to.status = from.told().status;
+  to.source = from.told().source, to.frame = from.told().frame, to.shown = from.told().decisive;
+  to.consequences = from.told().consequences;
 }
 
 class Run {

@@ -23,7 +23,7 @@ SurveyedLog survey(const Log& log, const RuleIndex& index) {
     surveyed.line = item.record->shown();
     surveyed.rule = item.rules.empty() ? "" : item.rules.front()->id;
     surveyed.certainty = !item.rules.empty() ? Certainty::known
-                         : !item.record->tool.empty() && item.record->stage != Stage::unknown
+                         : !item.record->tool.empty() && item.record->told().stage != Stage::unknown
                              ? Certainty::placed
                              : Certainty::unknown;
   }

@@ -73,7 +73,8 @@ void read_envelopes(Record& record) {
   for (const auto read : {envelope::read_tflite, envelope::read_onnxruntime, envelope::read_tensorrt,
                           envelope::read_executorch, envelope::read_python, envelope::read_java})
     read(message, record);
-  if (record.stage == Stage::unknown && !record.source.empty()) record.stage = stage_of_source(record.source);
+  if (record.tell().stage == Stage::unknown && !record.tell().source.empty())
+    record.tell().stage = stage_of_source(record.tell().source);
 }
 
 std::string_view name(Stage stage) {

@@ -34,7 +34,7 @@ void read_number(std::string_view message, Record& record) {
       const std::string words = status_words(record.tool, number);
       if (words.empty()) continue;
       const std::size_t written = static_cast<std::size_t>(end - message.data()) - at - mark.size();
-      set(record.status, fmt::format("{} {}", message.substr(at + mark.size(), written), words));
+      set(record.tell().status, fmt::format("{} {}", message.substr(at + mark.size(), written), words));
       return;
     }
   }
@@ -49,7 +49,7 @@ void read_check(std::string_view message, Record& record) {
     const std::size_t end = failed.find("): ");
     const std::size_t stop = end == std::string_view::npos ? failed.find(')') : end;
     if (stop != std::string_view::npos && stop < 400)
-      set(record.condition, condition_words(failed.substr(0, stop)));
+      set(record.tell().condition, condition_words(failed.substr(0, stop)));
     if (record.tool.empty()) record.tool = "executorch";
   }
 }
@@ -60,7 +60,7 @@ void read_vulkan(std::string_view message, Record& record) {
   if (raised.empty()) return;
   const std::string_view place = behind(raised.substr(0, 600), " at ");
   const std::size_t colon = place.find(": ");
-  if (colon != std::string_view::npos) set(record.source, place.substr(0, colon));
+  if (colon != std::string_view::npos) set(record.tell().source, place.substr(0, colon));
   if (has(message, "ulkan") || has(message, "vkCreate") || has(message, "ShaderRegistry"))
     record.tool = "executorch-vulkan";
   if (const std::size_t end = message.find(") is false!");
@@ -68,7 +68,7 @@ void read_vulkan(std::string_view message, Record& record) {
     const std::size_t begin =
         message.find('(', static_cast<std::size_t>(place.data() - message.data()) + colon);
     if (begin != std::string_view::npos && begin < end)
-      set(record.condition, condition_words(message.substr(begin + 1, end - begin - 1)));
+      set(record.tell().condition, condition_words(message.substr(begin + 1, end - begin - 1)));
   }
 }
 
@@ -97,18 +97,19 @@ void read_executorch(std::string_view message, Record& record) {
   read_check(message, record);
   if (!is_executorch(record)) return;
   read_number(message, record);
-  if (record.stage == Stage::unknown) record.stage = stage_of(message);
-  if (const std::string_view op = behind(message, "kernel '"); !op.empty()) set(record.op, up_to(op, "'\n"));
+  if (record.tell().stage == Stage::unknown) record.tell().stage = stage_of(message);
+  if (const std::string_view op = behind(message, "kernel '"); !op.empty())
+    set(record.tell().op, up_to(op, "'\n"));
   if (const std::string_view op = behind(behind(message, "Missing operator: ["), "] "); !op.empty())
-    set(record.op, up_to(op, " \n"));
+    set(record.tell().op, up_to(op, " \n"));
   if (const std::string_view op = behind(message, "Operator torch._ops."); !op.empty())
-    set(record.op, up_to(op, " \n"));
+    set(record.tell().op, up_to(op, " \n"));
   if (const std::string_view op = behind(message, "Operator: <EdgeOpOverload: "); !op.empty())
-    set(record.op, up_to(op, ">\n"));
+    set(record.tell().op, up_to(op, ">\n"));
   if (const std::string_view op = behind(message, "call_function:"); !op.empty())
-    set(record.op, up_to(op, " \n"));
+    set(record.tell().op, up_to(op, " \n"));
   if (const std::string_view op = behind(message, "Failed to validate op "); !op.empty())
-    set(record.node, up_to(op, " \n"));
+    set(record.tell().node, up_to(op, " \n"));
 }
 
 }  // namespace md::envelope

@@ -18,20 +18,20 @@ std::string_view text_of(std::string_view line) {
 void read_java(std::string_view message, Record& record) {
   const bool java = has(message, "\tat ") || has(message, "java.") || has(message, "kotlin.");
   if (const std::size_t at = message.rfind("Caused by: ");
-      java && at != std::string_view::npos && record.decisive.empty()) {
+      java && at != std::string_view::npos && record.tell().decisive.empty()) {
     const std::string_view line = line_at(message, at);
-    if (!text_of(line.substr(11)).empty()) record.decisive = line;
+    if (!text_of(line.substr(11)).empty()) record.tell().decisive = line;
   }
   if (has(message, "* What went wrong:")) {
-    record.tool = "gradle", record.stage = Stage::setup;
+    record.tool = "gradle", record.tell().stage = Stage::setup;
     // The innermost reason stands last, behind a ">".
     const std::size_t at = message.rfind("\n");
-    if (at != std::string_view::npos) record.decisive = line_at(message, at + 1);
+    if (at != std::string_view::npos) record.tell().decisive = line_at(message, at + 1);
   }
   if (has(message, "UnsatisfiedLinkError") || has(message, "dlopen failed") ||
       has(message, "ClassNotFoundException") || has(message, "NoClassDefFoundError") ||
       has(message, "undefined reference to")) {
-    if (record.stage == Stage::unknown) record.stage = Stage::setup;
+    if (record.tell().stage == Stage::unknown) record.tell().stage = Stage::setup;
   }
   if (has(message, "org.tensorflow.lite") && record.tool.empty()) record.tool = "tflite";
   if (has(message, "org.pytorch.executorch") && record.tool.empty()) record.tool = "executorch";
@@ -39,9 +39,9 @@ void read_java(std::string_view message, Record& record) {
   // An exception without words of its own ("Internal error: Failed to apply
   // delegate: ") says it on the next line.
   const std::string_view head = message.substr(0, message.find('\n'));
-  if (record.decisive.empty() && head.size() > 2 && head.size() < message.size() &&
+  if (record.tell().decisive.empty() && head.size() > 2 && head.size() < message.size() &&
       (head.ends_with(": ") || head.ends_with(":")) && has(head, "xception"))
-    record.decisive = line_at(message, head.size() + 1);
+    record.tell().decisive = line_at(message, head.size() + 1);
 }
 
 }  // namespace md::envelope

@@ -32,9 +32,9 @@ Stage stage_of(std::string_view text, std::string_view status) {
 void read_running_node(std::string_view message, Record& record) {
   const std::string_view running = behind(message, "while running ");
   if (running.empty()) return;
-  set(record.op, up_to(running, " \n"));
+  set(record.tell().op, up_to(running, " \n"));
   const std::string_view name = behind(running.substr(0, 400), "Name:'");
-  set(record.node, up_to(name, "'\n"));
+  set(record.tell().node, up_to(name, "'\n"));
   const std::string_view text = behind(running, "Status Message: ");
   if (text.empty()) return;
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -44,7 +44,7 @@ void read_running_node(std::string_view message, Record& record) {
     const std::size_t open = line.rfind("::", end);
     const std::size_t begin = open == std::string_view::npos ? line.find(' ') : line.find(' ', open);
     if (begin != std::string_view::npos && begin < end)
-      set(record.condition, condition_words(line.substr(begin, end - begin)));
+      set(record.tell().condition, condition_words(line.substr(begin, end - begin)));
   }
 }
 
@@ -58,31 +58,32 @@ void read_onnxruntime(std::string_view message, Record& record) {
     const auto [end, failure] = std::from_chars(error.data(), error.data() + error.size(), number);
     if (failure == std::errc()) {
       std::string words = status_words("onnxruntime", number);
-      set(record.status, words.empty() ? fmt::format("{}", number) : fmt::format("{} {}", number, words));
+      set(record.tell().status,
+          words.empty() ? fmt::format("{}", number) : fmt::format("{} {}", number, words));
     }
     std::string_view rest = behind(error, " : ");
     const std::string_view status = up_to(rest, " \n");
-    if (const Stage stage = stage_of(rest, status); stage != Stage::unknown) record.stage = stage;
+    if (const Stage stage = stage_of(rest, status); stage != Stage::unknown) record.tell().stage = stage;
   }
   if (has(message, "Non-zero status code returned while running")) {
-    record.tool = "onnxruntime", record.stage = Stage::run;
+    record.tool = "onnxruntime", record.tell().stage = Stage::run;
     read_running_node(message, record);
   }
   if (record.tool != "onnxruntime") return;
   if (const std::string_view of = behind(message, " of operator ("); !of.empty()) {
-    set(record.op, up_to(of, ")\n"));
-    set(record.node, up_to(behind(of, "in node ("), ")\n"));
+    set(record.tell().op, up_to(of, ")\n"));
+    set(record.tell().node, up_to(behind(of, "in node ("), ")\n"));
   }
   if (const std::string_view of = behind(message, "ould not find an implementation for "); !of.empty()) {
     const std::string_view named = of.substr(0, 13) == "the node Name" ? of : of;
-    set(record.op, up_to(named, " \n"));
-    set(record.node, up_to(behind(of.substr(0, 300), "node with name '"), "'\n"));
+    set(record.tell().op, up_to(named, " \n"));
+    set(record.tell().node, up_to(behind(of.substr(0, 300), "node with name '"), "'\n"));
   }
   if (const std::string_view of = behind(message, "No Op registered for "); !of.empty())
-    set(record.op, up_to(of, " \n"));
+    set(record.tell().op, up_to(of, " \n"));
   if (const std::size_t at = message.find(" is not a registered function/op"); at != std::string_view::npos) {
     const std::size_t blank = message.rfind(' ', at - 1);
-    set(record.op, message.substr(blank + 1, at - blank - 1));
+    set(record.tell().op, message.substr(blank + 1, at - blank - 1));
   }
 }
 

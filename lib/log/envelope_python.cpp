@@ -62,9 +62,9 @@ void read_mlir(std::string_view message, Record& record) {
   if (at == std::string_view::npos) return;
   const std::string_view op = up_to(message.substr(at + 8), "'\n");
   if (!has(op, ".")) return;
-  set(record.op, op);
-  if (record.stage == Stage::unknown) record.stage = Stage::convert;
-  set(record.decisive, line_at(message, at));
+  set(record.tell().op, op);
+  if (record.tell().stage == Stage::unknown) record.tell().stage = Stage::convert;
+  set(record.tell().decisive, line_at(message, at));
 }
 
 /// "(-215:Assertion failed) COND in function 'F'".
@@ -72,9 +72,9 @@ void read_opencv(std::string_view message, Record& record) {
   if (!has(message, "OpenCV(")) return;
   record.tool = "opencv";
   if (const std::string_view failed = behind(message, "Assertion failed) "); !failed.empty())
-    set(record.condition, condition_words(failed.substr(0, failed.find(" in function"))));
-  if (record.stage == Stage::unknown)
-    record.stage = has(message, "onnx_importer") || has(message, "readNet") ? Stage::load : Stage::run;
+    set(record.tell().condition, condition_words(failed.substr(0, failed.find(" in function"))));
+  if (record.tell().stage == Stage::unknown)
+    record.tell().stage = has(message, "onnx_importer") || has(message, "readNet") ? Stage::load : Stage::run;
 }
 
 /// The node that a walk over a graph stood at: "While executing %conv : ...
@@ -82,11 +82,11 @@ void read_opencv(std::string_view message, Record& record) {
 void read_executed_node(std::string_view message, Record& record) {
   const std::string_view node = behind(message, "While executing %");
   if (node.empty()) return;
-  set(record.node, up_to(node, " \n"));
+  set(record.tell().node, up_to(node, " \n"));
   const std::string_view line = node.substr(0, node.find('\n'));
   std::string_view target = behind(line, "[target=");
   if (const std::string_view op = behind(target, "torch.ops."); !op.empty()) target = op;
-  set(record.op, up_to(target, "](, \n"));
+  set(record.tell().op, up_to(target, "](, \n"));
 }
 
 void read_named_operator(std::string_view message, Record& record) {
@@ -106,12 +106,12 @@ void read_named_operator(std::string_view message, Record& record) {
                                 {"Could not find ShaderInfo with name ", " \n"}};
   for (const Naming& naming : namings)
     if (const std::string_view op = behind(message, naming.before); !op.empty())
-      return set(record.op, up_to(op, naming.stops));
+      return set(record.tell().op, up_to(op, naming.stops));
   // ncnn's converters name it in front: "Gather not supported yet!", "layer Shape not exists or registered".
   for (const std::string_view after : {" not supported yet!", " not exists or registered"})
     if (const std::size_t at = message.find(after); at != std::string_view::npos && at > 0) {
       const std::size_t before = message.find_last_of(" \n", at - 1);
-      return set(record.op, message.substr(before + 1, at - before - 1));
+      return set(record.tell().op, message.substr(before + 1, at - before - 1));
     }
 }
 
@@ -126,7 +126,7 @@ void read_python(std::string_view message, Record& record) {
   for (const Spoken& entry : spoken) {
     if (!has(said, entry.words)) continue;
     if (record.tool.empty()) record.tool = entry.tool;
-    if (record.stage == Stage::unknown) record.stage = entry.stage;
+    if (record.tell().stage == Stage::unknown) record.tell().stage = entry.stage;
   }
 }
 

@@ -16,15 +16,15 @@ void set(std::string& field, std::string_view text) {
 void read_node(std::string_view message, Record& record) {
   const std::string_view node = behind(message, "In node ");
   if (node.empty() || !has(node.substr(0, 300), "): ")) return;
-  record.tool = "tensorrt", record.stage = Stage::convert;
-  set(record.node, up_to(behind(node.substr(0, 200), "name: "), " \n").empty()
-                       ? up_to(node, " ")
-                       : up_to(behind(node.substr(0, 200), "name: "), " \n"));
-  set(record.op, up_to(behind(node.substr(0, 300), "operator: "), " \n"));
+  record.tool = "tensorrt", record.tell().stage = Stage::convert;
+  set(record.tell().node, up_to(behind(node.substr(0, 200), "name: "), " \n").empty()
+                              ? up_to(node, " ")
+                              : up_to(behind(node.substr(0, 200), "name: "), " \n"));
+  set(record.tell().op, up_to(behind(node.substr(0, 300), "operator: "), " \n"));
   const std::string_view function = up_to(behind(node.substr(0, 300), "("), ")\n");
   if (function.substr(0, 6) == "import" && !has(function, "Fallback") && function != "importInputs")
-    set(record.op, function.substr(6));
-  set(record.decisive, line_at(message, static_cast<std::size_t>(node.data() - message.data())));
+    set(record.tell().op, function.substr(6));
+  set(record.tell().decisive, line_at(message, static_cast<std::size_t>(node.data() - message.data())));
 }
 
 /// "While parsing node number 7 [LayerNormalization -> "out"]", and the node
@@ -32,15 +32,15 @@ void read_node(std::string_view message, Record& record) {
 void read_parsed_node(std::string_view message, Record& record) {
   const std::string_view parsing = behind(message, "While parsing node number ");
   if (!parsing.empty()) {
-    record.tool = "tensorrt", record.stage = Stage::convert;
-    set(record.op, up_to(behind(parsing.substr(0, 40), "["), " ]:\n("));
-    set(record.node, up_to(parsing, " [\n"));
+    record.tool = "tensorrt", record.tell().stage = Stage::convert;
+    set(record.tell().op, up_to(behind(parsing.substr(0, 40), "["), " ]:\n("));
+    set(record.tell().node, up_to(parsing, " [\n"));
   }
-  set(record.op, up_to(behind(message, "op_type: \""), "\"\n"));
-  set(record.op, up_to(behind(message, "getPluginCreator could not find plugin: "), " \n"));
+  set(record.tell().op, up_to(behind(message, "op_type: \""), "\"\n"));
+  set(record.tell().op, up_to(behind(message, "getPluginCreator could not find plugin: "), " \n"));
   if (const std::string_view op = behind(message, "No importer registered for op: "); !op.empty()) {
-    record.tool = "tensorrt", record.stage = Stage::convert;
-    set(record.op, up_to(op, " .\n"));
+    record.tool = "tensorrt", record.tell().stage = Stage::convert;
+    set(record.tell().op, up_to(op, " .\n"));
   }
 }
 
@@ -52,7 +52,7 @@ void read_assertion(std::string_view message, Record& record) {
   const std::string_view condition = both != std::string_view::npos    ? line.substr(0, both)
                                      : colon != std::string_view::npos ? line.substr(0, colon)
                                                                        : line;
-  set(record.condition, condition_words(condition));
+  set(record.tell().condition, condition_words(condition));
 }
 
 /// "Error Code 4: Internal Error (text)"; what a context says is said while the
@@ -61,15 +61,15 @@ void read_error_code(std::string_view message, Record& record) {
   const std::string_view code = behind(message, "Error Code ");
   if (code.empty()) return;
   if (record.tool.empty()) record.tool = "tensorrt";
-  set(record.status, fmt::format("Error Code {}", up_to(code, "(\n")));
-  if (record.stage == Stage::unknown || record.tool == "tensorrt")
-    record.stage =
+  set(record.tell().status, fmt::format("Error Code {}", up_to(code, "(\n")));
+  if (record.tell().stage == Stage::unknown || record.tool == "tensorrt")
+    record.tell().stage =
         has(message, "IExecutionContext") || has(message, "setInputShape") || has(message, "enqueue")
             ? Stage::run
         : has(message, "eserializ") ? Stage::load
                                     : Stage::build;
   const std::string_view named = behind(message, "any implementation for node ");
-  set(record.node, named.substr(0, named.find(".)")));
+  set(record.tell().node, named.substr(0, named.find(".)")));
 }
 
 /// "[Error thrown at core/util/trt_util.cpp:283] Expected COND to be true but
@@ -78,12 +78,12 @@ void read_torch_tensorrt(std::string_view message, Record& record) {
   const std::string_view thrown = behind(message, "[Error thrown at ");
   if (thrown.empty()) return;
   record.tool = "torch-tensorrt";
-  set(record.source, up_to(thrown, "]\n"));
+  set(record.tell().source, up_to(thrown, "]\n"));
   const std::string_view expected = behind(thrown, "Expected ");
   if (const std::size_t end = expected.find(" to be true but got false"); end != std::string_view::npos) {
-    set(record.condition, condition_words(expected.substr(0, end)));
+    set(record.tell().condition, condition_words(expected.substr(0, end)));
     std::string_view text = expected.substr(end + 25);
-    if (!text.empty() && text[0] == '\n') set(record.decisive, line_at(text, 1));
+    if (!text.empty() && text[0] == '\n') set(record.tell().decisive, line_at(text, 1));
   }
 }
 
@@ -95,8 +95,8 @@ void read_tensorrt(std::string_view message, Record& record) {
   if (record.tool == "tensorrt") read_assertion(message, record);
   read_error_code(message, record);
   read_torch_tensorrt(message, record);
-  if (record.tool == "tensorrt" && record.stage == Stage::unknown && has(message, "Plugin"))
-    record.stage = Stage::convert;
+  if (record.tool == "tensorrt" && record.tell().stage == Stage::unknown && has(message, "Plugin"))
+    record.tell().stage = Stage::convert;
 }
 
 }  // namespace md::envelope

@@ -46,8 +46,8 @@ void read_node(std::string_view message, Record& record) {
   const std::string_view number = up_to(rest, " \n(");
   const std::string_view name = up_to(behind(rest.substr(0, 120), "("), ")\n");
   const std::string_view line = line_at(message, at);
-  if (record.stage == Stage::unknown)
-    record.stage = has(line, "failed to invoke") ? Stage::run : Stage::prepare;
+  if (record.tell().stage == Stage::unknown)
+    record.tell().stage = has(line, "failed to invoke") ? Stage::run : Stage::prepare;
   if (has(name, "Delegate")) {
     if (record.tool.empty() || record.tool == "tflite")
       record.tool = has(name, "XNNPack") || has(name, "XNNPACK") ? "tflite-xnnpack"
@@ -56,8 +56,8 @@ void read_node(std::string_view message, Record& record) {
                                                                  : "tflite";
     return;
   }
-  if (record.op.empty()) record.op = name;
-  if (record.node.empty()) record.node = number;
+  if (record.tell().op.empty()) record.tell().op = name;
+  if (record.tell().node.empty()) record.tell().node = number;
   if (record.tool.empty()) record.tool = "tflite";
 }
 
@@ -70,13 +70,15 @@ void read_classic_delegate(std::string_view message, Record& record) {
     const std::string_view step = up_to(message.substr(from), ": \n(");
     if (step != "Init" && step != "Prepare" && step != "Invoke") continue;
     record.tool = "tflite-gpu";
-    if (record.stage == Stage::unknown) record.stage = step == "Invoke" ? Stage::run : Stage::prepare;
+    if (record.tell().stage == Stage::unknown)
+      record.tell().stage = step == "Invoke" ? Stage::run : Stage::prepare;
     std::string_view text = message.substr(std::min(from + step.size() + 2, message.size()));
     text = text.substr(0, text.find('\n'));
     if (text.substr(0, 15) == "delegate is not") continue;
-    if (record.decisive.empty()) record.decisive = line_at(message, at);
-    if (const std::size_t reason = operator_line(text); reason != std::string_view::npos && record.op.empty())
-      record.op = text.substr(0, reason - 1);
+    if (record.tell().decisive.empty()) record.tell().decisive = line_at(message, at);
+    if (const std::size_t reason = operator_line(text);
+        reason != std::string_view::npos && record.tell().op.empty())
+      record.tell().op = text.substr(0, reason - 1);
     return;
   }
 }
@@ -88,29 +90,30 @@ void read_tflite(std::string_view message, Record& record) {
   read_node(message, record);
   const Position found = find_position(message);
   if (!found.place.empty()) {
-    if (record.source.empty()) record.source = found.place;
+    if (record.tell().source.empty()) record.tell().source = found.place;
     const bool kernel = has(found.place, "kernels/") && has(found.place, ".cc:");
     if (kernel && !has(found.place, "executorch")) {
       if (record.tool.empty() || record.tool == "litert-gpu") record.tool = "tflite";
-      if (record.stage == Stage::unknown) record.stage = Stage::prepare;
-      record.decisive = line_at(message, found.at);
+      if (record.tell().stage == Stage::unknown) record.tell().stage = Stage::prepare;
+      record.tell().decisive = line_at(message, found.at);
       std::string_view text = found.text;
       if (const std::size_t end = text.find(" was not true"); end != std::string_view::npos)
-        record.condition = condition_words(text.substr(0, end));
+        record.tell().condition = condition_words(text.substr(0, end));
       else if (has(text, " != ") && has(text, "("))
-        record.condition = condition_words(text);
+        record.tell().condition = condition_words(text);
     }
   }
   if (has(message, "XNNPACK") && (record.tool.empty() || record.tool == "tflite"))
     record.tool = "tflite-xnnpack";
   const std::string_view headline = record.headline();
   if (const std::size_t reason = operator_line(headline);
-      reason != std::string_view::npos && record.op.empty() &&
+      reason != std::string_view::npos && record.tell().op.empty() &&
       (record.tool.empty() || record.tool == "litert-gpu" || record.tool == "tflite-gpu")) {
-    record.op = headline.substr(0, reason - 1);
-    if (record.stage == Stage::unknown) record.stage = Stage::prepare;
+    record.tell().op = headline.substr(0, reason - 1);
+    if (record.tell().stage == Stage::unknown) record.tell().stage = Stage::prepare;
   }
-  if (record.stage == Stage::unknown && record.tool == "litert-gpu") record.stage = Stage::prepare;
+  if (record.tell().stage == Stage::unknown && record.tool == "litert-gpu")
+    record.tell().stage = Stage::prepare;
 }
 
 }  // namespace md::envelope

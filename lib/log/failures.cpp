@@ -32,8 +32,9 @@ std::string_view family(std::string_view tool) {
 }
 
 bool name_different_places(const Record& a, const Record& b) {
-  if (!a.op.empty() && !b.op.empty()) return a.op != b.op;
-  return a.op.empty() && b.op.empty() && !a.node.empty() && !b.node.empty() && a.node != b.node;
+  if (!a.told().op.empty() && !b.told().op.empty()) return a.told().op != b.told().op;
+  return a.told().op.empty() && b.told().op.empty() && !a.told().node.empty() && !b.told().node.empty() &&
+         a.told().node != b.told().node;
 }
 
 /// True when `next` follows from the failure that `lead` began.
@@ -63,7 +64,7 @@ void number_failures(std::vector<Entry>& entries, std::size_t load) {
       const bool same = lead && may_go_on && !is_refusal(record) && follows(lead->record, record);
       if (!same) {
         record.failure_number = ++number, record.leads = true;
-        record.consequences = std::move(early);
+        record.tell().consequences = std::move(early);
         early.clear();
         lead = &entry, may_go_on = !is_refusal(record);
         continue;
@@ -72,22 +73,22 @@ void number_failures(std::vector<Entry>& entries, std::size_t load) {
       if (lead->weight == Weight::symptom && entry.weight != Weight::symptom) {
         // The report came first, the cause behind it.
         record.leads = true, lead->record.leads = false;
-        record.consequences = std::move(lead->record.consequences);
-        record.consequences.push_back(lead->record.line_main);
+        record.tell().consequences = std::move(lead->record.tell().consequences);
+        record.tell().consequences.push_back(lead->record.line_main);
         lead = &entry;
         continue;
       }
-      for (auto [to, from] : {std::pair{&lead->record.op, &record.op},
-                              {&lead->record.node, &record.node},
-                              {&lead->record.condition, &record.condition},
-                              {&lead->record.frame, &record.frame},
-                              {&lead->record.status, &record.status},
+      for (auto [to, from] : {std::pair{&lead->record.tell().op, &record.tell().op},
+                              {&lead->record.tell().node, &record.tell().node},
+                              {&lead->record.tell().condition, &record.tell().condition},
+                              {&lead->record.tell().frame, &record.tell().frame},
+                              {&lead->record.tell().status, &record.tell().status},
                               {&lead->record.tool, &record.tool}})
         if (to->empty()) *to = *from;
-      if (lead->record.stage == Stage::unknown) lead->record.stage = record.stage;
+      if (lead->record.tell().stage == Stage::unknown) lead->record.tell().stage = record.tell().stage;
     }
     if (lead && lead->record.tool.empty()) lead->record.tool = record.tool;
-    std::vector<int>& lines = lead ? lead->record.consequences : early;
+    std::vector<int>& lines = lead ? lead->record.tell().consequences : early;
     if (lines.size() < listed_consequences) lines.push_back(record.line_main);
   }
 }

@@ -108,7 +108,7 @@ void LogParser::add(Stream& stream, const LogLine& line, const Words& words, Wei
   record.line_begin = record.line_end = line.number;
   record.level = line.level;
   record.tool = tool_of(line, words);
-  record.source = line.source;
+  if (!line.source.empty() && weight != Weight::none) record.tell().source = line.source;
   record.message = line.text;
   record.benign = benign;
   // A detail in braces says only behind its last line what it is about.

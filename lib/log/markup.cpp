@@ -89,6 +89,8 @@ std::size_t code_length(std::string_view text) {
 std::string_view strip_terminal_codes(std::string_view raw, std::string& storage) {
   const std::size_t lone_return = raw.rfind('\r');
   if (lone_return != std::string_view::npos) raw = raw.substr(lone_return + 1);
+  const auto holds = [&](char c) { return raw.find(c) != std::string_view::npos; };
+  if (!holds('[') && !holds('\x1b')) return raw;  // every code has one of the two
   const auto may_begin = [](char c) { return c == '\x1b' || c == '[' || c == '\\' || c == '^'; };
   bool changed = false;
   for (std::size_t at = 0; at < raw.size();) {
@@ -106,7 +108,8 @@ std::string_view strip_terminal_codes(std::string_view raw, std::string& storage
 std::string_view strip_markup(std::string_view raw, std::string& storage) {
   const std::string_view text = strip_quote_marks(raw);
   if (starts(text, "```") || starts(text, "~~~")) return {};
-  if (text.find_first_of("<&") == std::string_view::npos) return text;
+  const auto holds = [&](char c) { return text.find(c) != std::string_view::npos; };
+  if (!holds('<') && !holds('&')) return text;
   bool changed = false;
   for (std::size_t at = 0; at < text.size();) {
     const auto [character, length] =

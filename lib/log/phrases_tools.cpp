@@ -70,7 +70,6 @@ constexpr Phrase phrases[] = {
     {Kind::tool, "decomposed or delegated", "executorch"},
     {Kind::tool, "Execution of method", "executorch"},
     {Kind::tool, "loading method", "executorch"},
-    {Kind::tool, "is not registered.", "executorch"},
     {Kind::tool, "resize a static tensor", "executorch"},
     {Kind::tool, "Tosa version", "executorch"},
     {Kind::tool, "Error in XNNPACK", "xnnpack"},

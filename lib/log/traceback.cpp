@@ -179,8 +179,8 @@ Record Traceback::record() const {
   record.line_begin = begin_, record.line_end = end_, record.line_main = main_;
   record.level = LogLevel::error;
   record.tool = tool_;
-  record.stage = stage_;
-  record.frame = user_frame_;
+  record.tell().stage = stage_;
+  record.tell().frame = user_frame_;
   record.message = exception_;
   if (!chain_.empty()) {
     if (!record.message.empty()) record.message += '\n';
@@ -188,8 +188,8 @@ Record Traceback::record() const {
   }
   if (exception_.empty()) {
     record.line_main = end_;
-    record.decisive = "a traceback that is cut off before its exception";
-    if (!last_frame_.empty()) record.decisive += ", in " + last_frame_;
+    record.tell().decisive = "a traceback that is cut off before its exception";
+    if (!last_frame_.empty()) record.tell().decisive += ", in " + last_frame_;
   }
   return record;
 }
