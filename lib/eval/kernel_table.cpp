@@ -80,15 +80,7 @@ Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
     return fail(Error::Kind::unsupported,
                 fmt::format("{}: a result of shape {} is past the limit of {} MB", node_place(node, node.op),
                             shape_text(shape), options.max_bytes >> 20));
-  if (work) {
-    *work += work_of_result(*this, *count);
-    if (options.max_work > 0 && *work > options.max_work)
-      return fail(
-          Error::Kind::unsupported,
-          fmt::format("{}: the run takes more than {:.1e} multiply-adds up to here, the limit for a model of "
-                      "this size",
-                      node_place(node, node.op), options.max_work));
-  }
+  if (auto fits = charge(*this, work_of_result(*this, *count)); !fits) return tl::make_unexpected(fits.error());
   return Tensor::make(dtype, std::move(shape), wide());
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lib/eval/kernel.h"
+#include "lib/eval/node_place.h"
 
 namespace md {
 namespace {
@@ -101,6 +102,17 @@ double work_of_result(const KernelCall& call, std::int64_t count) {
   const double terms = terms_of(call, n);
   const bool watched = call.options.watch_sums || call.mode().is_f16() || call.wide();
   return n * (element_cost + terms * (watched ? watched_cost : 1)) + read;
+}
+
+Status charge(const KernelCall& call, double multiply_adds) {
+  if (!call.work) return {};
+  *call.work += multiply_adds;
+  if (call.options.max_work <= 0 || *call.work <= call.options.max_work) return {};
+  return fail(
+      Error::Kind::unsupported,
+      fmt::format("{}: the run takes more than {:.1e} multiply-adds up to here, the limit for a model of "
+                  "this size",
+                  node_place(call.node, call.node.op), call.options.max_work));
 }
 
 }  // namespace md

@@ -26,4 +26,7 @@ Status inputs_fit(const Model& model, int graph_index, std::int64_t bytes = 0);
 /// from declared ones.
 double work_of_result(const KernelCall& call, std::int64_t count);
 
+/// Adds multiply-adds to the work of the call's run; error past its limit.
+Status charge(const KernelCall& call, double multiply_adds);
+
 }  // namespace md

@@ -31,14 +31,19 @@ Result<SiteComparison::Pair> SiteComparison::run(const TensorMap& inputs,
   const auto note = [&](const Tensor& tensor) {
     if (!tensor.is_float() || options_.exactness == Exactness::exact) return;
     for (std::size_t i = 0; i < tensor.size() * static_cast<std::size_t>(tensor.lanes()); ++i)
-      if (const double m = std::abs(tensor.number(i)); std::isfinite(m)) pair.scale = std::max(pair.scale, m);
+      if (const double m = std::abs(tensor.number(i)); std::isfinite(m))
+        pair.scale = std::max(pair.scale, m);
+      else
+        pair.overflows = true;
   };
   for (const auto& [id, tensor] : inputs) note(tensor);
+  const bool finite_inputs = !pair.overflows;
   EvaluateOptions plain;
   plain.observe = [&](const Graph&, NodeId, int, const Tensor& tensor, double) { note(tensor); };
   auto old_outputs = runner_.run_before(inputs, plain);
   if (!old_outputs) return tl::make_unexpected(old_outputs.error());
   pair.before = std::move(*old_outputs);
+  pair.overflows = pair.overflows && finite_inputs;
   auto new_outputs = runner_.run_after(inputs, {});
   if (!new_outputs) {
     broken = Disagreement{};
@@ -127,8 +132,9 @@ std::optional<Disagreement> SiteComparison::disagreement(const Pair& pair, bool 
         continue;
       if (!exact && !std::isfinite(y[i]) && judged && std::abs(x[i] - jx[i]) > 0.01 * std::abs(jx[i]))
         continue;
-      // Sums of numbers near the largest float overflow in one order and not in another.
-      if (!exact && !std::isfinite(y[i]) && pair.scale > 1e36) {
+      // Sums of numbers near the largest float overflow in one order and not in another, and so do squares of
+      // what is left where such sums cancel.
+      if (!exact && !std::isfinite(y[i]) && (pair.scale > 1e36 || (pair.overflows && runner_.reduces()))) {
         if (record && record->nonfinite.empty())
           record->nonfinite = fmt::format(
               "where numbers near the largest float are summed the new version gives {}, the original {}",

@@ -27,7 +27,8 @@ class SiteComparison {
  private:
   struct Pair {
     std::vector<Tensor> before, after, judge;
-    double scale = 0;  ///< largest finite |value| among the original's inputs and results
+    double scale = 0;        ///< largest finite |value| among the original's inputs and results
+    bool overflows = false;  ///< from finite inputs some result of the original is infinite
   };
   /// How far elements may be apart under `rounding`; `own` is the original's error against exact arithmetic,
   /// in ulps.

@@ -29,6 +29,25 @@ template void contract<float>(KernelCall&, const float*, const float*, std::span
 template void contract<double>(KernelCall&, const double*, const double*, std::span<const double>, double*,
                                std::size_t, std::size_t, std::size_t, std::size_t);
 
+template <class T>
+void contract_plain(KernelCall& call, const T* a, std::size_t lda, const T* b, std::size_t ldb, T* out,
+                    std::size_t ldc, std::size_t m, std::size_t n, std::size_t k) {
+  const NumericMode& mode = call.mode();
+  if (!mode.sums_in_f16() && !call.options.watch_sums) return multiply(a, lda, b, ldb, out, ldc, m, n, k);
+  Summation summation(mode, mode.sums_in_f16(), call.options.watch_sums);
+  std::vector<T> column(k);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t t = 0; t < k; ++t) column[t] = b[t * ldb + j];
+    for (std::size_t i = 0; i < m; ++i)
+      out[i * ldc + j] = summation.sum<T>(k, [&](std::size_t t) { return a[i * lda + t] * column[t]; });
+  }
+  call.watch(summation.largest());
+}
+template void contract_plain<float>(KernelCall&, const float*, std::size_t, const float*, std::size_t, float*,
+                                    std::size_t, std::size_t, std::size_t, std::size_t);
+template void contract_plain<double>(KernelCall&, const double*, std::size_t, const double*, std::size_t,
+                                     double*, std::size_t, std::size_t, std::size_t, std::size_t);
+
 Result<Requantization> requantization(KernelCall& call, const Tensor& in, const Tensor& weights,
                                       const Tensor& out, std::int64_t channels, Activation activation,
                                       Requantization::Scaling scaling) {

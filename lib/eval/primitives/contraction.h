@@ -12,6 +12,11 @@ template <class T>
 void contract(KernelCall& call, const T* a, const T* b, std::span<const T> bias, T* out, std::size_t ldc,
               std::size_t m, std::size_t n, std::size_t k);
 
+/// out[m x n] = a[m x k] * b[k x n]; rows lda, ldb and ldc apart.
+template <class T>
+void contract_plain(KernelCall& call, const T* a, std::size_t lda, const T* b, std::size_t ldb, T* out,
+                    std::size_t ldc, std::size_t m, std::size_t n, std::size_t k);
+
 /// Quantized: accumulators of (a - a_zero) * (b - b_zero[j]), then per output channel rescaled, shifted and
 /// clamped.
 struct Requantization {

@@ -2,29 +2,12 @@
 #include <array>
 
 #include "lib/eval/primitives/quantized.h"
+#include "lib/eval/primitives/softmax.h"
 #include "lib/eval/primitives/sums.h"
 #include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {
-
-template <class T>
-void softmax_row(const T* x, T* y, std::size_t n, T beta, bool logarithm) {
-  T top = -std::numeric_limits<T>::infinity();
-  for (std::size_t i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
-  if (logarithm) {
-    T sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += std::exp(x[i] - top);
-    const T shift = std::log(sum);
-    for (std::size_t i = 0; i < n; ++i) y[i] = x[i] - top - shift;
-    return;
-  }
-  for (std::size_t i = 0; i < n; ++i) y[i] = std::exp((x[i] - top) * beta);
-  T sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += y[i];
-  const T inverse = T(1) / sum;
-  for (std::size_t i = 0; i < n; ++i) y[i] *= inverse;
-}
 
 /// int8 and uint8: exponentials from a table by the distance to the row's largest element, as the runtime's
 /// kernel has it.
@@ -48,7 +31,6 @@ void softmax_table(const Tensor& x, Tensor& out, std::size_t n, float beta) {
   }
 }
 
-/// A NaN anywhere in a row must come out as NaN, which comparing alone would lose.
 template <class T>
 void softmax_rows(const Tensor& x, Tensor& out, std::size_t n, T beta, bool logarithm) {
   const auto from = x.data<T>();

@@ -3,20 +3,12 @@
 #include <limits>
 
 #include "lib/eval/primitives/quantized.h"
-#include "lib/eval/primitives/strided.h"
-#include "lib/eval/primitives/sums.h"
+#include "lib/eval/primitives/reduction.h"
 #include "lib/eval/primitives/wrap.h"
 #include "lib/format/tflite/kernels.h"
 
 namespace md {
 namespace {
-
-/// Which elements make each result: result r is over the elements first[r] + offset[k].
-struct Reduction {
-  Shape shape;                        ///< of the result
-  View kept;                          ///< walks the results
-  std::vector<std::int64_t> offsets;  ///< of the reduced elements, row-major
-};
 
 Result<Reduction> reduction(KernelCall& call) {
   if (auto ok = call.need(2); !ok) return tl::make_unexpected(ok.error());
@@ -29,57 +21,20 @@ Result<Reduction> reduction(KernelCall& call) {
     if (!axis) return call.bad(fmt::format("axis {} is out of range for rank {}", a, x.rank()));
     reduced[*axis] = true;
   }
-  const auto strides = strides_of(x.shape);
-  const bool keep = call.attrs().flag("keep_dims");
-  Reduction r;
-  r.offsets = {0};
-  for (std::size_t d = 0; d < x.shape.size(); ++d) {
-    if (!reduced[d]) {
-      r.kept.dims.push_back(x.shape[d]), r.kept.steps.push_back(strides[d]);
-      r.shape.push_back(x.shape[d]);
-      continue;
-    }
-    if (keep) r.shape.push_back(1);
-    std::vector<std::int64_t> longer;
-    longer.reserve(r.offsets.size() * static_cast<std::size_t>(x.shape[d]));
-    for (const std::int64_t o : r.offsets)
-      for (std::int64_t i = 0; i < x.shape[d]; ++i) longer.push_back(o + i * strides[d]);
-    r.offsets = std::move(longer);
-  }
-  return r;
-}
-
-/// f(result index, offset of its first element)
-template <class F>
-void each_result(const Reduction& r, F&& f) {
-  const std::size_t n = static_cast<std::size_t>(product(r.kept.dims));
-  std::vector<std::int64_t> index(r.kept.dims.size(), 0);
-  std::int64_t at = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    f(i, at);
-    for (std::size_t d = index.size(); d-- > 0;) {
-      at += r.kept.steps[d];
-      if (++index[d] < r.kept.dims[d]) break;
-      at -= r.kept.steps[d] * r.kept.dims[d];
-      index[d] = 0;
-    }
-  }
+  return reduction_over(x.shape, reduced, call.attrs().flag("keep_dims"));
 }
 
 template <class T>
 void sum_floats(KernelCall& call, const Tensor& x, const Reduction& r, Tensor& out, bool mean) {
   const auto from = x.data<T>();
   auto to = out.mutable_data<T>();
-  const bool in_f16 = call.mode().is_f16() && (mean ? call.mode().sums_in_f16() && !call.mode().wide_mean
-                                                    : call.mode().sums_in_f16());
-  Summation summation(call.mode(), in_f16, call.options.watch_sums);
+  ModeSum sum(call, mean);
   const T n = static_cast<T>(r.offsets.size());
   each_result(r, [&](std::size_t i, std::int64_t at) {
-    const T s = summation.sum<T>(
-        r.offsets.size(), [&](std::size_t k) { return from[static_cast<std::size_t>(at + r.offsets[k])]; });
+    const T s = sum.of<T>(r.offsets.size(),
+                          [&](std::size_t k) { return from[static_cast<std::size_t>(at + r.offsets[k])]; });
     to[i] = mean ? s / n : s;
   });
-  if (!mean || !call.mode().wide_mean) call.watch(summation.largest());  // a wide sum cannot overflow
 }
 
 template <class T>

@@ -1,8 +1,8 @@
 // One operand, element by element.
 #include <array>
 #include <limits>
-#include <numbers>
 
+#include "lib/eval/primitives/functions.h"
 #include "lib/eval/primitives/quantized.h"
 #include "lib/eval/primitives/wrap.h"
 #include "lib/format/tflite/kernels.h"
@@ -71,7 +71,7 @@ MD_UNARY(Rsqrt, T(1) / std::sqrt(v))
 MD_UNARY(Sin, std::sin(v))
 MD_UNARY(Cos, std::cos(v))
 MD_UNARY(Tanh, std::tanh(v))
-MD_UNARY(Logistic, T(1) / (T(1) + std::exp(-v)))
+MD_UNARY(Logistic, logistic(v))
 MD_UNARY(Floor, std::floor(v))
 MD_UNARY(Ceil, std::ceil(v))
 MD_UNARY(Round, std::nearbyint(v))
@@ -108,11 +108,7 @@ struct Abs {
 struct Gelu {
   template <class T>
   static T of(T v, const Attributes& a) {
-    if (a.flag("approximate")) {
-      const T c = static_cast<T>(0.7978845608028654);  // sqrt(2 / pi)
-      return T(0.5) * v * (T(1) + std::tanh(c * (v + T(0.044715) * v * v * v)));
-    }
-    return T(0.5) * v * (T(1) + std::erf(v * static_cast<T>(std::numbers::sqrt2 / 2)));
+    return a.flag("approximate") ? gelu_by_tanh(v) : gelu_by_erf(v);
   }
 };
 #undef MD_UNARY

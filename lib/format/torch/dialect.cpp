@@ -12,9 +12,12 @@ namespace md {
 namespace {
 
 constexpr KernelGroup kernel_groups[] = {
-    aten_movement_kernels,    aten_elementwise_kernels, aten_reduction_kernels,
-    aten_contraction_kernels, aten_complex_kernels,     aten_index_kernels,
-    aten_factory_kernels,     aten_quantized_kernels,   aten_network_kernels,
+    aten_movement_kernels,  aten_parts_kernels,       aten_arithmetic_kernels, aten_unary_kernels,
+    aten_logic_kernels,     aten_choice_kernels,      aten_reduction_kernels,  aten_ordering_kernels,
+    aten_product_kernels,   aten_convolution_kernels, aten_pooling_kernels,    aten_resample_kernels,
+    aten_attention_kernels, aten_norm_kernels,        aten_complex_kernels,    aten_fourier_kernels,
+    aten_index_kernels,     aten_scatter_kernels,     aten_factory_kernels,    aten_scalar_kernels,
+    aten_quantized_kernels, aten_control_kernels,
 };
 
 /// Any zip archive: the opener tells what it is when it is no exported program.

@@ -1,11 +1,15 @@
 // Kernels of aten operators that make tensors from numbers, windows included.
+#include <cmath>
 #include <numbers>
 
+#include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
 #include "lib/format/torch/view.h"
 
 namespace md {
 namespace {
+
+constexpr std::int64_t most_elements = 100'000'000;  // of a range: past that lies damage
 
 /// zeros, ones, full, empty, and their _like and new_ forms. What empty holds is not defined: zeros here.
 Status fill(KernelCall& call) {
@@ -17,8 +21,11 @@ Status fill(KernelCall& call) {
   if (!shape) shape = call.out_value().shape;
   if (!element_count(*shape)) return call.unsupported("of a size that is not known");
   double value = base.find("ones") != std::string::npos ? 1 : 0;
-  for (const char* name : {"fill_value", "s", "value"})
-    if (c.attrs().find(name)) value = c.attrs().number(name);
+  for (const char* name : {"fill_value", "s", "value"}) {
+    if (c.attrs().find(name)) value = c.number(name);
+    if (const Tensor* computed = c.operand(name); computed && computed->size() == 1)
+      value = computed->number(0);
+  }
   if (const AttrValue* flag = c.attrs().find("fill_value"); flag && std::holds_alternative<bool>(*flag))
     value = std::get<bool>(*flag) ? 1 : 0;
   const auto count = static_cast<std::size_t>(*element_count(*shape));
@@ -28,22 +35,25 @@ Status fill(KernelCall& call) {
   return c.give(*shape, numbers);
 }
 
-/// fill_ and zero_ write into their operand.
-Status fill_in_place(KernelCall& call) {
-  AtenCall c(call);
-  if (auto ok = call.need(1); !ok) return ok;
-  return c.give(call.in(0).shape, std::vector<double>(call.in(0).size(), c.attrs().number("value", 0)));
+/// A bound of a range: a number, or a symbol.
+double bound(const AtenCall& c, std::string_view name, double otherwise) {
+  if (const Tensor* computed = c.operand(name); computed && computed->size() == 1) return computed->number(0);
+  return c.given(name) ? c.attrs().number(name, otherwise) : otherwise;
 }
 
 Status arange(KernelCall& call) {
   AtenCall c(call);
-  const double start = c.attrs().number("start", 0), end = c.attrs().number("end"),
-               step = c.attrs().number("step", 1);
-  const double count = step == 0 ? 0 : std::ceil((end - start) / step);
-  if (!(count >= 0) || count > 1e8) return c.bad("a range without an end");
-  std::vector<double> out;
-  for (double i = 0; i < count; ++i) out.push_back(start + i * step);
-  return c.give({static_cast<std::int64_t>(out.size())}, out);
+  const double start = bound(c, "start", 0), end = bound(c, "end", 0), step = bound(c, "step", 1);
+  const double count = step == 0 ? -1 : std::ceil((end - start) / step);
+  if (!(count >= 0) || count > static_cast<double>(most_elements)) return c.bad("a range without an end");
+  const auto n = static_cast<std::int64_t>(count);
+  return with_arithmetic(call, call.out_value().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return give_numbers<T>(call, 0, {n}, [&](std::span<T> to) {
+      for (std::int64_t i = 0; i < n; ++i)
+        to[static_cast<std::size_t>(i)] = static_cast<T>(start) + static_cast<T>(i) * static_cast<T>(step);
+    });
+  });
 }
 
 Status window(KernelCall& call) {
@@ -65,58 +75,54 @@ Status window(KernelCall& call) {
   return c.give({n}, out);
 }
 
-/// Symbolic scalars are integers of rank 0 here; comparisons give 0 or 1.
-Status scalar(KernelCall& call) {
+/// linspace: from both ends, so that the last is exact.
+Status linspace(KernelCall& call) {
   AtenCall c(call);
-  const std::string_view op = call.node.op;
-  const auto give = [&](std::int64_t n) {
-    call.outputs[0] = Tensor::of_integers(DType::i64, {}, std::vector<std::int64_t>{n});
-    return Status{};
-  };
-  if (op == "aten.sym_size.int") {
-    if (auto ok = call.need(1); !ok) return ok;
-    const int dim = c.dim("dim", call.in(0).rank());
-    return dim < 0 ? c.bad("an axis outside the tensor")
-                   : give(call.in(0).shape[static_cast<std::size_t>(dim)]);
-  }
-  if (op == "aten.item.default") {
-    if (auto ok = call.need(1); !ok) return ok;
-    return call.in(0).size() == 1 ? give(call.in(0).integer(0)) : c.bad("several elements");
-  }
-  const auto a = c.value(op == "torch.sym_ite" ? "t" : "a"), b = c.value(op == "torch.sym_ite" ? "f" : "b");
-  if (!a || !b || a->size() != 1 || b->size() != 1) return call.unsupported("with these operands");
-  const std::int64_t x = a->integer(0), y = b->integer(0);
-  if (op == "torch.sym_ite") {
-    const auto choice = c.value("b");
-    return choice && choice->size() == 1 ? give(choice->integer(0) ? x : y)
-                                         : call.unsupported("with these operands");
-  }
-  const std::string_view name = op.substr(op.find('.') + 1);
-  if (name == "eq") return give(x == y);
-  if (name == "ne") return give(x != y);
-  if (name == "lt") return give(x < y);
-  if (name == "le") return give(x <= y);
-  if (name == "gt") return give(x > y);
-  if (name == "ge") return give(x >= y);
-  if (name == "add")
-    return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y)));
-  if (name == "sub")
-    return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)));
-  return give(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y)));
+  const double start = c.attrs().number("start"), end = c.attrs().number("end");
+  const std::int64_t steps = c.attrs().integer("steps", -1);
+  if (steps < 0 || steps > most_elements) return c.bad("a range without a length");
+  return with_floats(call, call.out_value().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T first = static_cast<T>(start), last = static_cast<T>(end);
+    const T step = steps > 1 ? (last - first) / static_cast<T>(steps - 1) : T(0);
+    return give_numbers<T>(call, 0, {steps}, [&](std::span<T> to) {
+      for (std::int64_t i = 0; i < steps; ++i)
+        to[static_cast<std::size_t>(i)] =
+            i < steps / 2 ? first + static_cast<T>(i) * step : last - static_cast<T>(steps - 1 - i) * step;
+      if (steps == 1) to[0] = first;
+    });
+  });
+}
+
+Status eye(KernelCall& call) {
+  AtenCall c(call);
+  const std::int64_t n = c.attrs().integer("n", -1), m = c.attrs().integer("m", n);
+  if (n < 0 || m < 0 || n > most_elements || m > most_elements) return c.bad("a size that is not known");
+  return give_numbers<std::int64_t>(call, 0, {n, m}, [&](std::span<std::int64_t> to) {
+    std::fill(to.begin(), to.end(), 0);
+    for (std::int64_t i = 0; i < std::min(n, m); ++i) to[static_cast<std::size_t>(i * m + i)] = 1;
+  });
+}
+
+/// tril_indices and triu_indices: rows, then columns.
+Status triangle_indices(KernelCall& call) {
+  AtenCall c(call);
+  const bool lower = aten_base(call.node.op) == "aten.tril_indices";
+  const std::int64_t rows = c.attrs().integer("row", -1), columns = c.attrs().integer("col", -1),
+                     offset = c.attrs().integer("offset");
+  if (rows < 0 || columns < 0 || rows > most_elements || columns > most_elements ||
+      rows * columns > most_elements)
+    return c.bad("a size that is not known");
+  std::vector<std::int64_t> at_row, at_column;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      if (lower ? j - i <= offset : j - i >= offset) at_row.push_back(i), at_column.push_back(j);
+  const auto count = static_cast<std::int64_t>(at_row.size());
+  at_row.insert(at_row.end(), at_column.begin(), at_column.end());
+  return c.give_integers({2, count}, at_row);
 }
 
 constexpr KernelEntry entries[] = {
-    {"aten.sym_size.int", scalar},
-    {"aten.item.default", scalar},
-    {"_operator.eq", scalar},
-    {"_operator.ne", scalar},
-    {"_operator.lt", scalar},
-    {"_operator.le", scalar},
-    {"_operator.gt", scalar},
-    {"_operator.ge", scalar},
-    {"_operator.add", scalar},
-    {"_operator.sub", scalar},
-    {"_operator.mul", scalar},
     {"aten.zeros.default", fill},
     {"aten.ones.default", fill},
     {"aten.full.default", fill},
@@ -130,11 +136,14 @@ constexpr KernelEntry entries[] = {
     {"aten.new_ones.default", fill},
     {"aten.new_full.default", fill},
     {"aten.new_empty.default", fill},
-    {"aten.fill_.Scalar", fill_in_place},
-    {"aten.zero_.default", fill_in_place},
     {"aten.arange.default", arange},
     {"aten.arange.start", arange},
     {"aten.arange.start_step", arange},
+    {"aten.linspace.default", linspace},
+    {"aten.eye.default", eye},
+    {"aten.eye.m", eye},
+    {"aten.tril_indices.default", triangle_indices},
+    {"aten.triu_indices.default", triangle_indices},
     {"aten.hann_window.default", window},
     {"aten.hann_window.periodic", window},
     {"aten.hamming_window.default", window},

@@ -1,20 +1,16 @@
-// Kernels of aten operators that move elements: views, slices, permutations, concatenation, padding.
+// Kernels of aten operators that give a view of their operand, or its elements in another order.
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "lib/eval/primitives/strided.h"
 #include "lib/format/torch/call.h"
 #include "lib/format/torch/view.h"
 
 namespace md {
 namespace {
 
-std::vector<std::int64_t> positions(const Shape& out, const Shape& in, const auto& f) {
-  const auto strides = strides_of(in);
-  std::vector<std::int64_t> from;
-  for_each_index(out, [&](const std::vector<std::int64_t>& index) { from.push_back(f(index, strides)); });
-  return from;
-}
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Status same(KernelCall& call) {
   if (auto ok = call.need(1); !ok) return ok;
@@ -24,6 +20,40 @@ Status same(KernelCall& call) {
   return {};
 }
 
+/// flatten(x, start_dim, end_dim)
+std::optional<Shape> flattened(const AtenCall& c, const Tensor& x) {
+  const int rank = x.rank(), a = rank ? c.dim("start_dim", rank, 0) : 0,
+            b = rank ? c.dim("end_dim", rank, -1) : 0;
+  if (a < 0 || b < a) return std::nullopt;
+  Shape s(x.shape.begin(), x.shape.begin() + a);
+  std::int64_t merged = 1;
+  for (int d = a; d <= b && d < rank; ++d) merged *= x.shape[at(d)];
+  s.push_back(merged);
+  for (int d = b + 1; d < rank; ++d) s.push_back(x.shape[at(d)]);
+  return s;
+}
+
+std::optional<Shape> squeezed(const AtenCall& c, const Tensor& x) {
+  const auto gone = c.marked_dims("dim", x.rank());
+  if (!gone) return std::nullopt;
+  Shape s;
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    if (x.shape[d] != 1 || !(*gone)[d]) s.push_back(x.shape[d]);
+  return s;
+}
+
+/// The sizes asked for: one of them may be -1.
+std::optional<Shape> sizes_asked(const AtenCall& c, const std::string& base) {
+  const Shape& typed = c.call.out_value().shape;
+  if (base == "aten.unflatten") return typed;
+  if (base == "aten.view_as" || base == "aten.reshape_as") {
+    const Tensor* other = c.operand("other");
+    return other ? std::optional(other->shape) : std::nullopt;
+  }
+  const auto sizes = c.sizes(base == "aten.reshape" ? "shape" : "size");
+  return sizes ? sizes : typed;
+}
+
 Status reshape(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
@@ -31,268 +61,267 @@ Status reshape(KernelCall& call) {
   const std::string base = aten_base(call.node.op);
   std::optional<Shape> target;
   if (base == "aten.flatten") {
-    const int rank = x.rank(), a = rank ? c.dim("start_dim", rank, 0) : 0,
-              b = rank ? c.dim("end_dim", rank, -1) : 0;
-    if (a < 0 || b < a) return c.bad("axes outside the tensor");
-    Shape s(x.shape.begin(), x.shape.begin() + a);
-    std::int64_t merged = 1;
-    for (int d = a; d <= b && d < rank; ++d) merged *= x.shape[static_cast<std::size_t>(d)];
-    s.push_back(merged);
-    for (int d = b + 1; d < rank; ++d) s.push_back(x.shape[static_cast<std::size_t>(d)]);
-    target = s;
-  } else if (base == "aten.unsqueeze") {
-    const int at = c.dim("dim", x.rank() + 1);
-    if (at < 0) return c.bad("an axis outside the tensor");
-    Shape s = x.shape;
-    s.insert(s.begin() + at, 1);
-    target = s;
-  } else if (base == "aten.squeeze") {
-    std::vector<int> gone = c.dims("dim", x.rank());
-    Shape s;
-    for (int d = 0; d < x.rank(); ++d)
-      if (x.shape[static_cast<std::size_t>(d)] != 1 || std::find(gone.begin(), gone.end(), d) == gone.end())
-        s.push_back(x.shape[static_cast<std::size_t>(d)]);
-    target = s;
+    target = flattened(c, x);
+  } else if (base == "aten.squeeze" || base == "aten.squeeze_copy") {
+    target = squeezed(c, x);
+  } else if (base == "aten.unsqueeze" || base == "aten.unsqueeze_copy") {
+    target = x.shape;
+    const int place = c.dim("dim", x.rank() + 1);
+    if (place < 0)
+      target.reset();
+    else
+      target->insert(target->begin() + place, 1);
   } else {
-    target = c.sizes(base == "aten.reshape" ? "shape" : "size");
-    if (!target) target = call.out_value().shape;
-    if (base == "aten.unflatten") target = call.out_value().shape;
+    target = sizes_asked(c, base);
   }
+  if (!target) return c.bad("sizes or axes outside the tensor");
   std::int64_t known = 1, free = -1;
   for (std::size_t d = 0; d < target->size(); ++d) {
     if ((*target)[d] < 0)
       free = static_cast<std::int64_t>(d);
-    else
-      known *= (*target)[d];
+    else if (__builtin_mul_overflow(known, (*target)[d], &known))
+      return c.bad("sizes past what a tensor can hold");
   }
-  if (free >= 0)
-    (*target)[static_cast<std::size_t>(free)] = known ? static_cast<std::int64_t>(x.size()) / known : 0;
+  if (free >= 0) (*target)[at(free)] = known ? static_cast<std::int64_t>(x.size()) / known : 0;
   if (element_count(*target) != static_cast<std::int64_t>(x.size()))
     return c.bad(fmt::format("{} elements do not fit {}", x.size(), shape_text(*target)));
+  if (!call.carriers && x.dtype != call.out_value().dtype) return call.unsupported("that changes the type");
   call.outputs[0] = x.reshaped(*target);
-  if (!call.carriers) call.outputs[0].dtype = call.out_value().dtype;
   return {};
 }
 
+/// start, end and step of a slice; of narrow, start and length.
 struct Bounds {
-  int dim = 0;
+  std::size_t dim = 0;
   std::int64_t start = 0, length = 0, step = 1;
 };
 
 Result<Bounds> bounds_of(const AtenCall& c, const Shape& shape) {
-  Bounds b;
-  b.dim = c.dim("dim", static_cast<int>(shape.size()));
-  if (b.dim < 0 || shape.empty()) return tl::make_unexpected(c.bad("an axis outside the tensor").error());
-  const std::int64_t size = shape[static_cast<std::size_t>(b.dim)];
+  const int dim = c.dim("dim", static_cast<int>(shape.size()));
+  if (dim < 0 || shape.empty()) return c.call.bad("an axis outside the tensor");
+  Bounds b{at(dim), 0, 0, 1};
+  const std::int64_t size = shape[b.dim];
   const auto clamped = [&](std::int64_t v) {
     return std::clamp<std::int64_t>(v < 0 ? v + size : v, 0, size);
   };
-  b.start = clamped(c.attrs().integer("start", 0));
-  b.step = std::max<std::int64_t>(c.attrs().integer("step", 1), 1);
+  const auto integer = [&](std::string_view name, std::int64_t otherwise) {
+    const Tensor* computed = c.operand(name);
+    return computed && computed->size() == 1 ? computed->integer(0) : c.attrs().integer(name, otherwise);
+  };
+  const std::int64_t start = integer("start", 0);
+  b.start = clamped(start);
+  if (aten_base(c.call.node.op) == "aten.narrow") {
+    b.length = integer("length", 0);
+    if (b.length < 0 || b.start + b.length > size || (start < 0 ? start + size : start) != b.start)
+      return c.call.bad("a part outside the tensor");
+    return b;
+  }
+  b.step = integer("step", 1);
+  if (b.step < 1) return c.call.bad("a step that is not positive");
   const std::int64_t end =
-      std::max(b.start, clamped(c.attrs().integer("end", std::numeric_limits<std::int64_t>::max())));
-  b.length = (end - b.start + b.step - 1) / b.step;
+      std::max(b.start, clamped(integer("end", std::numeric_limits<std::int64_t>::max())));
+  b.length = (end - b.start) / b.step + ((end - b.start) % b.step != 0);
   return b;
+}
+
+View part_of(const Shape& shape, const Bounds& b) {
+  View view = whole(shape);
+  view.base = b.start * view.steps[b.dim];
+  view.steps[b.dim] *= b.step;
+  view.dims[b.dim] = b.length;
+  return view;
 }
 
 Status slice(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
-  const Tensor& x = call.in(0);
-  const auto b = bounds_of(c, x.shape);
+  const auto b = bounds_of(c, call.in(0).shape);
   if (!b) return tl::make_unexpected(b.error());
-  Shape out = x.shape;
-  out[static_cast<std::size_t>(b->dim)] = b->length;
-  return c.move(x, out, positions(out, x.shape, [&](const auto& index, const auto& strides) {
-                  std::int64_t at = 0;
-                  for (std::size_t d = 0; d < index.size(); ++d)
-                    at += (static_cast<int>(d) == b->dim ? b->start + index[d] * b->step : index[d]) *
-                          strides[d];
-                  return at;
-                }));
+  return c.give_view(call.in(0), part_of(call.in(0).shape, *b));
+}
+
+/// The bounds of select and select_scatter: one index.
+Result<Bounds> chosen(const AtenCall& c, const Shape& shape) {
+  const int dim = shape.empty() ? -1 : c.dim("dim", static_cast<int>(shape.size()));
+  if (dim < 0) return c.call.bad("an axis outside the tensor");
+  const std::int64_t size = shape[at(dim)];
+  const Tensor* computed = c.operand("index");
+  std::int64_t index = computed && computed->size() == 1 ? computed->integer(0) : c.attrs().integer("index");
+  if (index < 0) index += size;
+  if (index < 0 || index >= size) return c.call.bad("an index outside the tensor");
+  return Bounds{at(dim), index, 1, 1};
 }
 
 Status select(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
-  const Tensor& x = call.in(0);
-  const int dim = c.dim("dim", x.rank());
-  if (dim < 0) return c.bad("an axis outside the tensor");
-  std::int64_t index_at = c.attrs().integer("index");
-  if (index_at < 0) index_at += x.shape[static_cast<std::size_t>(dim)];
-  Shape out = x.shape;
-  out.erase(out.begin() + dim);
-  return c.move(x, out, positions(out, x.shape, [&](const auto& index, const auto& strides) {
-                  std::int64_t at = index_at * strides[static_cast<std::size_t>(dim)];
-                  for (std::size_t d = 0; d < index.size(); ++d)
-                    at += index[d] * strides[d < static_cast<std::size_t>(dim) ? d : d + 1];
-                  return at;
-                }));
+  const auto b = chosen(c, call.in(0).shape);
+  if (!b) return tl::make_unexpected(b.error());
+  View view = part_of(call.in(0).shape, *b);
+  view.dims.erase(view.dims.begin() + static_cast<std::ptrdiff_t>(b->dim));
+  view.steps.erase(view.steps.begin() + static_cast<std::ptrdiff_t>(b->dim));
+  return c.give_view(call.in(0), view);
+}
+
+/// Axis d of the result is axis order[d] of the operand.
+std::optional<std::vector<std::size_t>> order_of(const AtenCall& c, const Tensor& x) {
+  const std::string base = aten_base(c.call.node.op);
+  std::vector<std::size_t> order(x.shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto swapped = [&](int a, int b) -> std::optional<std::vector<std::size_t>> {
+    if (a < 0 || b < 0) return std::nullopt;
+    if (!order.empty()) std::swap(order[at(a)], order[at(b)]);
+    return order;
+  };
+  if (base == "aten.t")
+    return x.rank() == 2 ? swapped(0, 1) : x.rank() < 2 ? std::optional(order) : std::nullopt;
+  if (base == "aten.numpy_T") return std::vector<std::size_t>(order.rbegin(), order.rend());
+  if (base == "aten.mT") return x.rank() < 2 ? std::nullopt : swapped(x.rank() - 2, x.rank() - 1);
+  if (base == "aten.transpose" || base == "aten.transpose_copy")
+    return swapped(c.dim("dim0", x.rank()), c.dim("dim1", x.rank()));
+  if (base == "aten.swapaxes") return swapped(c.dim("axis0", x.rank()), c.dim("axis1", x.rank()));
+  if (base == "aten.movedim") {
+    const auto from = c.sizes("source"), to = c.sizes("destination");
+    if (!from || !to || from->size() != to->size()) return std::nullopt;
+    std::vector<std::size_t> left;
+    std::vector<std::ptrdiff_t> placed(order.size(), -1);
+    std::vector<bool> moved(order.size(), false);
+    for (std::size_t i = 0; i < from->size(); ++i) {
+      const auto s = normal_axis((*from)[i], order.size()), d = normal_axis((*to)[i], order.size());
+      if (!s || !d) return std::nullopt;
+      placed[*d] = static_cast<std::ptrdiff_t>(*s), moved[*s] = true;
+    }
+    for (std::size_t d = 0; d < order.size(); ++d)
+      if (!moved[d]) left.push_back(d);
+    std::size_t next = 0;
+    for (std::size_t d = 0; d < order.size(); ++d)
+      order[d] = placed[d] >= 0 ? static_cast<std::size_t>(placed[d]) : left.at(next++);
+    return order;
+  }
+  const auto dims = c.sizes("dims");
+  if (!dims || dims->size() != order.size()) return std::nullopt;
+  std::vector<bool> seen(order.size(), false);
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    const auto axis = normal_axis((*dims)[d], order.size());
+    if (!axis || seen[*axis]) return std::nullopt;
+    order[d] = *axis, seen[*axis] = true;
+  }
+  return order;
 }
 
 Status permute(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
-  const Tensor& x = call.in(0);
-  const std::string base = aten_base(call.node.op);
-  std::vector<std::size_t> order(x.shape.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (base == "aten.transpose" || base == "aten.t") {
-    if (x.rank() >= 2) {
-      const int a = base == "aten.t" ? 0 : c.dim("dim0", x.rank()),
-                b = base == "aten.t" ? 1 : c.dim("dim1", x.rank());
-      if (a < 0 || b < 0) return c.bad("an axis outside the tensor");
-      std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
-    }
-  } else {
-    const auto dims = c.sizes("dims");
-    if (!dims || dims->size() != order.size()) return c.bad("a permutation of another rank");
-    for (std::size_t d = 0; d < order.size(); ++d) {
-      const std::int64_t at = (*dims)[d] < 0 ? (*dims)[d] + x.rank() : (*dims)[d];
-      if (at < 0 || at >= x.rank()) return c.bad("an axis outside the tensor");
-      order[d] = static_cast<std::size_t>(at);
-    }
-  }
-  Shape out;
-  for (const std::size_t d : order) out.push_back(x.shape[d]);
-  return c.move(x, out, positions(out, x.shape, [&](const auto& index, const auto& strides) {
-                  std::int64_t at = 0;
-                  for (std::size_t d = 0; d < index.size(); ++d) at += index[d] * strides[order[d]];
-                  return at;
-                }));
+  const auto order = order_of(c, call.in(0));
+  if (!order) return c.bad("axes that are no permutation");
+  View view;
+  const auto strides = strides_of(call.in(0).shape);
+  for (const std::size_t d : *order)
+    view.dims.push_back(call.in(0).shape[d]), view.steps.push_back(strides[d]);
+  return c.give_view(call.in(0), view);
 }
 
 Status expand(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
   const Tensor& x = call.in(0);
-  auto target = c.sizes("size");
+  const Tensor* other = aten_base(call.node.op) == "aten.expand_as" ? c.operand("other") : nullptr;
+  auto target = other ? std::optional(other->shape) : c.sizes("size");
   if (!target || target->size() < x.shape.size()) return c.bad("sizes that do not fit");
   const std::size_t offset = target->size() - x.shape.size();
-  for (std::size_t d = 0; d < target->size(); ++d)
+  View view = whole(x.shape);
+  view.steps.insert(view.steps.begin(), offset, 0);
+  for (std::size_t d = 0; d < target->size(); ++d) {
     if ((*target)[d] < 0) (*target)[d] = d < offset ? 1 : x.shape[d - offset];
-  const auto fits = aten_broadcast({x.shape, *target});
-  if (!fits || *fits != *target) return c.bad("sizes that do not fit");
-  return c.move(x, *target, broadcast_positions(x.shape, *target));
+    if (d < offset) continue;
+    if (x.shape[d - offset] == 1)
+      view.steps[d] = 0;
+    else if ((*target)[d] != x.shape[d - offset])
+      return c.bad("sizes that do not fit");
+  }
+  view.dims = *target;
+  return c.give_view(x, view);
 }
 
 Status flip(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
   const Tensor& x = call.in(0);
-  const auto dims = c.sizes("dims").value_or(Shape{}).empty() ? std::vector<int>{} : c.dims("dims", x.rank());
-  return c.move(x, x.shape, positions(x.shape, x.shape, [&](const auto& index, const auto& strides) {
-                  std::int64_t at = 0;
-                  for (std::size_t d = 0; d < index.size(); ++d)
-                    at += (std::find(dims.begin(), dims.end(), static_cast<int>(d)) != dims.end()
-                               ? x.shape[d] - 1 - index[d]
-                               : index[d]) *
-                          strides[d];
-                  return at;
-                }));
+  if (c.sizes("dims").value_or(Shape{}).empty()) return same(call);
+  const auto marked = c.marked_dims("dims", x.rank());
+  if (!marked) return c.bad("an axis outside the tensor");
+  View view = whole(x.shape);
+  for (std::size_t d = 0; d < marked->size(); ++d) {
+    if (!(*marked)[d] || x.shape[d] == 0) continue;
+    view.base += (x.shape[d] - 1) * view.steps[d];
+    view.steps[d] = -view.steps[d];
+  }
+  return c.give_view(x, view);
 }
 
+/// repeat and tile: each axis walked `n` times. As a view with two dimensions an axis, the first standing
+/// still.
 Status repeat(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
   const Tensor& x = call.in(0);
-  const auto repeats = c.sizes("repeats");
-  if (!repeats || repeats->size() < x.shape.size()) return c.bad("repeats that do not fit");
-  Shape padded(repeats->size() - x.shape.size(), 1);
-  padded.insert(padded.end(), x.shape.begin(), x.shape.end());
-  Shape out = padded;
-  for (std::size_t d = 0; d < out.size(); ++d) out[d] *= (*repeats)[d];
-  return c.move(x, out, positions(out, padded, [&](const auto& index, const auto& strides) {
-                  std::int64_t at = 0;
-                  for (std::size_t d = 0; d < index.size(); ++d)
-                    at += index[d] % std::max<std::int64_t>(padded[d], 1) * strides[d];
-                  return at;
-                }));
-}
-
-/// cat, and stack as cat of unsqueezed parts.
-Status cat(KernelCall& call) {
-  AtenCall c(call);
-  auto parts = c.operands("tensors");
-  if (parts.empty()) return c.bad("no tensors");
-  const bool stacks = aten_base(call.node.op) == "aten.stack";
-  const int rank = parts[0]->rank() + (stacks ? 1 : 0), dim = c.dim("dim", rank);
-  if (dim < 0) return c.bad("an axis outside the tensor");
-  std::vector<Tensor> shaped;
-  Shape out;
-  for (const Tensor* part : parts) {
-    if (!part) return c.bad("an absent tensor");
-    Shape s = part->shape;
-    if (stacks) s.insert(s.begin() + dim, 1);
-    if (static_cast<int>(s.size()) != rank || part->element_bytes() != parts[0]->element_bytes())
-      return call.unsupported("on tensors of several types or ranks");
-    shaped.push_back(part->reshaped(s));
-    if (out.empty())
-      out = s;
-    else
-      out[static_cast<std::size_t>(dim)] += s[static_cast<std::size_t>(dim)];
+  auto repeats = c.sizes(aten_base(call.node.op) == "aten.tile" ? "dims" : "repeats");
+  if (!repeats) return c.bad("repeats that do not fit");
+  if (aten_base(call.node.op) == "aten.tile" && repeats->size() < x.shape.size())
+    repeats->insert(repeats->begin(), x.shape.size() - repeats->size(), 1);
+  if (repeats->size() < x.shape.size()) return c.bad("repeats that do not fit");
+  const std::size_t offset = repeats->size() - x.shape.size();
+  const auto strides = strides_of(x.shape);
+  View view;
+  Shape shape;
+  for (std::size_t d = 0; d < repeats->size(); ++d) {
+    const std::int64_t size = d < offset ? 1 : x.shape[d - offset], n = (*repeats)[d];
+    if (n < 0 || n > (std::int64_t{1} << 40)) return c.bad("repeats that do not fit");
+    view.dims.push_back(n), view.steps.push_back(0);
+    view.dims.push_back(size), view.steps.push_back(d < offset ? 0 : strides[d - offset]);
+    if (__builtin_mul_overflow(n, size, &shape.emplace_back())) return c.bad("repeats that do not fit");
   }
-  Tensor result = Tensor::make(parts[0]->dtype, out, call.wide());
-  const std::size_t width = result.element_bytes();
-  const auto strides = strides_of(out);
-  std::int64_t offset = 0;
-  for (const Tensor& part : shaped) {
-    std::size_t k = 0;
-    bool fits = true;
-    for_each_index(part.shape, [&](const std::vector<std::int64_t>& index) {
-      std::int64_t at = offset * strides[static_cast<std::size_t>(dim)];
-      for (std::size_t d = 0; d < index.size(); ++d) {
-        at += index[d] * strides[d];
-        fits = fits && (static_cast<int>(d) == dim || index[d] < out[d]);
-      }
-      if (fits && static_cast<std::size_t>(at) < result.size())
-        std::copy_n(part.raw() + k * width, width,
-                    result.mutable_raw() + static_cast<std::size_t>(at) * width);
-      ++k;
-    });
-    if (!fits) return c.bad("parts of different sizes");
-    offset += part.shape[static_cast<std::size_t>(dim)];
-  }
-  result.dtype = call.carriers ? result.dtype : call.out_value().dtype;
-  call.outputs[0] = std::move(result);
+  if (auto ok = c.give_view(x, view); !ok) return ok;
+  call.outputs[0].shape = std::move(shape);
   return {};
 }
 
-/// constant_pad_nd, and pad and reflection_pad1d with reflection.
-Status pad(KernelCall& call) {
+/// diagonal: the elements whose indices along two axes differ by `offset`, as a last axis.
+Status diagonal(KernelCall& call) {
   AtenCall c(call);
   if (auto ok = call.need(1); !ok) return ok;
   const Tensor& x = call.in(0);
-  const auto pairs = c.sizes(c.attrs().find("pad") ? "pad" : "padding");
-  if (!pairs || pairs->size() % 2 || pairs->size() / 2 > x.shape.size())
-    return c.bad("padding that does not fit");
-  const std::string_view mode =
-      aten_base(call.node.op) == "aten.reflection_pad1d" ? "reflect" : c.attrs().text("mode", "constant");
-  const bool reflects = mode == "reflect";
-  if (!reflects && mode != "constant") return call.unsupported("of this mode");
-  Shape out = x.shape, before(x.shape.size(), 0);
-  for (std::size_t p = 0; p < pairs->size() / 2; ++p) {
-    const std::size_t d = x.shape.size() - 1 - p;
-    before[d] = (*pairs)[2 * p], out[d] += (*pairs)[2 * p] + (*pairs)[2 * p + 1];
-    if (out[d] < 0 || (reflects && std::max((*pairs)[2 * p], (*pairs)[2 * p + 1]) >= x.shape[d]))
-      return c.bad("padding that does not fit");
-  }
-  const auto from = positions(out, x.shape, [&](const auto& index, const auto& strides) -> std::int64_t {
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < index.size(); ++d) {
-      std::int64_t i = index[d] - before[d];
-      if (reflects) i = i < 0 ? -i : i >= x.shape[d] ? 2 * (x.shape[d] - 1) - i : i;
-      if (i < 0 || i >= x.shape[d]) return -1;
-      at += i * strides[d];
-    }
-    return at;
-  });
-  const double fill = c.attrs().number("value", 0);
-  if (fill == 0) return c.move(x, out, from);
-  const auto numbers = x.numbers();
-  std::vector<double> result;
-  for (const std::int64_t f : from) result.push_back(f < 0 ? fill : numbers[static_cast<std::size_t>(f)]);
-  return c.give(out, result);
+  const int a = x.rank() < 2 ? -1 : c.dim("dim1", x.rank(), 0),
+            b = x.rank() < 2 ? -1 : c.dim("dim2", x.rank(), 1);
+  if (a < 0 || b < 0 || a == b) return c.bad("axes outside the tensor");
+  const std::int64_t offset = call.attrs().integer("offset"), rows = x.shape[at(a)], columns = x.shape[at(b)];
+  if (std::abs(offset) > (std::int64_t{1} << 40)) return c.bad("a diagonal outside the tensor");
+  View view;
+  const auto strides = strides_of(x.shape);
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    if (d != at(a) && d != at(b)) view.dims.push_back(x.shape[d]), view.steps.push_back(strides[d]);
+  const std::int64_t length =
+      offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns);
+  view.dims.push_back(std::max<std::int64_t>(length, 0)),
+      view.steps.push_back(strides[at(a)] + strides[at(b)]);
+  if (length > 0) view.base = offset >= 0 ? offset * strides[at(b)] : -offset * strides[at(a)];
+  return c.give_view(x, view);
+}
+
+/// unfold: windows of one axis, as a last axis.
+Status unfold(KernelCall& call) {
+  AtenCall c(call);
+  if (auto ok = call.need(1); !ok) return ok;
+  const Tensor& x = call.in(0);
+  const int dim = x.rank() ? c.dim("dimension", x.rank()) : -1;
+  const std::int64_t size = call.attrs().integer("size"), step = call.attrs().integer("step");
+  if (dim < 0 || step < 1 || size < 0 || size > x.shape[at(dim)]) return c.bad("windows that do not fit");
+  View view = whole(x.shape);
+  const std::int64_t stride = view.steps[at(dim)];
+  view.dims[at(dim)] = (x.shape[at(dim)] - size) / step + 1;
+  view.steps[at(dim)] = stride * step;
+  view.dims.push_back(size), view.steps.push_back(stride);
+  return c.give_view(x, view);
 }
 
 /// slice_scatter and select_scatter.
@@ -300,39 +329,19 @@ Status scatter_slice(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("self"), *src = c.operand("src");
   if (!x || !src || x->element_bytes() != src->element_bytes()) return c.bad("operands that do not fit");
-  Bounds b;
-  Shape part = x->shape;
-  if (aten_base(call.node.op) == "aten.select_scatter") {
-    b.dim = c.dim("dim", x->rank());
-    if (b.dim < 0) return c.bad("an axis outside the tensor");
-    b.start = c.attrs().integer("index"), b.length = 1;
-    if (b.start < 0) b.start += x->shape[static_cast<std::size_t>(b.dim)];
-  } else {
-    const auto bounds = bounds_of(c, x->shape);
-    if (!bounds) return tl::make_unexpected(bounds.error());
-    b = *bounds;
-  }
-  part[static_cast<std::size_t>(b.dim)] = b.length;
-  if (element_count(part) != static_cast<std::int64_t>(src->size()))
+  const auto b =
+      aten_base(call.node.op) == "aten.select_scatter" ? chosen(c, x->shape) : bounds_of(c, x->shape);
+  if (!b) return tl::make_unexpected(b.error());
+  const View view = part_of(x->shape, *b);
+  if (element_count(view.dims) != static_cast<std::int64_t>(src->size()))
     return c.bad("a source of another size than the slice");
-  Tensor out = Tensor::make(x->dtype, x->shape, call.wide());
-  const std::size_t width = out.element_bytes();
-  std::copy_n(x->raw(), x->size() * width, out.mutable_raw());
-  const auto strides = strides_of(x->shape);
-  std::size_t k = 0;
-  for_each_index(part, [&](const std::vector<std::int64_t>& index) {
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < index.size(); ++d)
-      at += (static_cast<int>(d) == b.dim ? b.start + index[d] * b.step : index[d]) * strides[d];
-    if (at >= 0 && static_cast<std::size_t>(at) < out.size())
-      std::copy_n(src->raw() + k * width, width, out.mutable_raw() + static_cast<std::size_t>(at) * width);
-    ++k;
-  });
-  call.outputs[0] = std::move(out);
+  auto out = moved_output(call, 0, *x, x->shape);
+  if (!out) return tl::make_unexpected(out.error());
+  std::copy_n(x->raw(), x->bytes(), out->mutable_raw());
+  write_view(*src, *out, view);
+  call.outputs[0] = std::move(*out);
   return {};
 }
-
-Status nothing(KernelCall&) { return {}; }
 
 constexpr KernelEntry entries[] = {
     {"aten.clone.default", same, all_operands},
@@ -345,32 +354,44 @@ constexpr KernelEntry entries[] = {
     {"aten.lift_fresh_copy.default", same, all_operands},
     {"aten.dropout.default", same, all_operands},
     {"aten.view.default", reshape, all_operands},
+    {"aten.view_copy.default", reshape, all_operands},
     {"aten._unsafe_view.default", reshape, all_operands},
     {"aten.reshape.default", reshape, all_operands},
+    {"aten.view_as.default", reshape, 1},
     {"aten.flatten.using_ints", reshape, all_operands},
     {"aten.unflatten.int", reshape, all_operands},
     {"aten.unsqueeze.default", reshape, all_operands},
+    {"aten.unsqueeze_copy.default", reshape, all_operands},
     {"aten.squeeze.dim", reshape, all_operands},
     {"aten.squeeze.dims", reshape, all_operands},
     {"aten.squeeze.default", reshape, all_operands},
-    {"aten.slice.Tensor", slice, all_operands},
-    {"aten.select.int", select, all_operands},
+    {"aten.squeeze_copy.dims", reshape, all_operands},
+    {"aten.slice.Tensor", slice, 1},
+    {"aten.slice_copy.Tensor", slice, 1},
+    {"aten.narrow.default", slice, 1},
+    {"aten.select.int", select, 1},
+    {"aten.select_copy.int", select, 1},
     {"aten.permute.default", permute, all_operands},
+    {"aten.permute_copy.default", permute, all_operands},
     {"aten.transpose.int", permute, all_operands},
+    {"aten.transpose_copy.int", permute, all_operands},
+    {"aten.swapaxes.default", permute, all_operands},
+    {"aten.movedim.int", permute, all_operands},
+    {"aten.movedim.intlist", permute, all_operands},
     {"aten.t.default", permute, all_operands},
-    {"aten.expand.default", expand, all_operands},
+    {"aten.mT.default", permute, all_operands},
+    {"aten.numpy_T.default", permute, all_operands},
+    {"aten.expand.default", expand, 1},
+    {"aten.expand_copy.default", expand, 1},
+    {"aten.expand_as.default", expand, 1},
     {"aten.flip.default", flip, all_operands},
-    {"aten.repeat.default", repeat, all_operands},
-    {"aten.cat.default", cat, all_operands},
-    {"aten.stack.default", cat, all_operands},
-    {"aten.constant_pad_nd.default", pad},
-    {"aten.pad.default", pad},
-    {"aten.reflection_pad1d.default", pad},
+    {"aten.repeat.default", repeat, 1},
+    {"aten.tile.default", repeat, 1},
+    {"aten.diagonal.default", diagonal, all_operands},
+    {"aten.diagonal_copy.default", diagonal, all_operands},
+    {"aten.unfold.default", unfold, all_operands},
     {"aten.slice_scatter.default", scatter_slice, all_operands},
     {"aten.select_scatter.default", scatter_slice, all_operands},
-    {"buffer_mutation", nothing},
-    {"aten._assert_tensor_metadata.default", nothing},
-    {"aten._assert_scalar.default", nothing},
 };
 
 }  // namespace

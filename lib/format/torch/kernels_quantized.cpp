@@ -1,5 +1,9 @@
 // Kernels of quantized_decomposed operators, as torch defines them.
+#include <cmath>
+
+#include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
+#include "lib/format/torch/rows.h"
 
 namespace md {
 namespace {
@@ -13,41 +17,70 @@ double parameter(const AtenCall& c, std::string_view name, double otherwise) {
 Status dequantize(KernelCall& call) {
   AtenCall c(call);
   const Tensor* x = c.operand("input");
-  if (!x) return c.bad("no input");
-  const double scale = parameter(c, "scale", 1), zero = parameter(c, "zero_point", 0);
-  std::vector<double> out = x->numbers();
-  for (double& v : out) v = (v - zero) * scale;
-  return c.give(x->shape, out);
+  if (!x || x->lanes() != 1) return c.bad("no input");
+  const double scale = parameter(c, "scale", 1), zero_point = parameter(c, "zero_point", 0);
+  return with_floats(call, call.out_value().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const As<T> from(*x);
+    return give_numbers<T>(call, 0, x->shape, [&](std::span<T> to) {
+      for (std::size_t i = 0; i < to.size(); ++i)
+        to[i] = (from[i] - static_cast<T>(zero_point)) * static_cast<T>(scale);
+    });
+  });
 }
 
 Status quantize(KernelCall& call) {
   AtenCall c(call);
   const Tensor* x = c.operand("input");
-  if (!x) return c.bad("no input");
-  const double inverse = 1 / parameter(c, "scale", 1), zero = parameter(c, "zero_point", 0),
+  if (!x || x->lanes() != 1) return c.bad("no input");
+  const double inverse = 1 / parameter(c, "scale", 1), zero_point = parameter(c, "zero_point", 0),
                low = c.attrs().number("quant_min"), high = c.attrs().number("quant_max");
-  std::vector<double> out = x->numbers();
-  for (double& v : out) v = std::clamp(std::nearbyint(v * inverse) + zero, low, high);
-  return c.give(x->shape, out);
+  return with_floats(call, x->dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const As<T> from(*x);
+    return give_numbers<T>(call, 0, x->shape, [&](std::span<T> to) {
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const T stored = std::nearbyint(from[i] * static_cast<T>(inverse)) + static_cast<T>(zero_point);
+        to[i] = stored < static_cast<T>(low)    ? static_cast<T>(low)
+                : stored > static_cast<T>(high) ? static_cast<T>(high)
+                                                : stored;
+      }
+    });
+  });
 }
 
-Status dequantize_per_channel(KernelCall& call) {
+/// `back`: from stored numbers to real ones.
+Status per_channel(KernelCall& call, bool back) {
   AtenCall c(call);
   const Tensor *x = c.operand("input"), *scales = c.operand("scales"), *zeros = c.operand("zero_points");
   const int axis = x && x->rank() ? c.dim("axis", x->rank()) : -1;
-  if (!scales || axis < 0 ||
+  if (!scales || axis < 0 || x->lanes() != 1 ||
       scales->size() != static_cast<std::size_t>(x->shape[static_cast<std::size_t>(axis)]) ||
       (zeros && zeros->size() != scales->size()))
     return c.bad("scales that do not fit");
-  std::vector<double> out = x->numbers();
-  std::size_t k = 0;
-  for_each_index(x->shape, [&](const std::vector<std::int64_t>& index) {
-    const auto channel = static_cast<std::size_t>(index[static_cast<std::size_t>(axis)]);
-    out[k] = (out[k] - (zeros ? zeros->number(channel) : 0)) * scales->number(channel);
-    ++k;
+  const AxisRows r = rows_along(x->shape, static_cast<std::size_t>(axis));
+  const double low = c.attrs().number("quant_min"), high = c.attrs().number("quant_max");
+  return with_floats(call, back ? call.out_value().dtype : x->dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const As<T> from(*x), scale(*scales);
+    return give_numbers<T>(call, 0, x->shape, [&](std::span<T> to) {
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const std::size_t k = i / r.inner % r.length;
+        const T offset = zeros ? static_cast<T>(zeros->number(k)) : T(0);
+        if (back) {
+          to[i] = (from[i] - offset) * scale[k];
+        } else {
+          const T stored = std::nearbyint(from[i] * (T(1) / scale[k])) + offset;
+          to[i] = stored < static_cast<T>(low)    ? static_cast<T>(low)
+                  : stored > static_cast<T>(high) ? static_cast<T>(high)
+                                                  : stored;
+        }
+      }
+    });
   });
-  return c.give(x->shape, out);
 }
+Status dequantize_per_channel(KernelCall& call) { return per_channel(call, true); }
+Status quantize_per_channel(KernelCall& call) { return per_channel(call, false); }
 
 constexpr KernelEntry entries[] = {
     {"quantized_decomposed.dequantize_per_tensor.default", dequantize},
@@ -55,6 +88,7 @@ constexpr KernelEntry entries[] = {
     {"quantized_decomposed.quantize_per_tensor.default", quantize},
     {"quantized_decomposed.quantize_per_tensor.tensor", quantize},
     {"quantized_decomposed.dequantize_per_channel.default", dequantize_per_channel},
+    {"quantized_decomposed.quantize_per_channel.default", quantize_per_channel},
 };
 
 }  // namespace
