@@ -156,7 +156,8 @@ class Commands {
               "model files, or - for standard input; without one: advice from the log");
     add_diagnosis_options(fix, o);
     add_fix_options(fix, o);
-    CLI::App* log = program_.add_subcommand("log", "a log alone: what failed, and which rules know it; a folder of logs: a table");
+    CLI::App* log = program_.add_subcommand(
+        "log", "a log alone: what failed, and which rules know it; a folder of logs: a table");
     add_files(log, "log", o.logs, "log files, folders of them, or - for standard input")->required();
     add_diagnosis_options_without_log(log);
     add_catalogue_commands();

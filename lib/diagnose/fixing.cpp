@@ -14,15 +14,13 @@
 #include "lib/edit/well_typed.h"
 #include "lib/op/dialect.h"
 #include "lib/proof/proof.h"
+#include "lib/proof/tolerance.h"
 
 namespace md {
 namespace {
 
 // A rewrite that more than doubles a model's work is `unsafe`; below this many multiply-adds nobody notices.
 constexpr std::int64_t kNoticeableWork = 10'000'000;
-
-// A few roundings to the eight bits of bfloat16, relative to the largest value.
-constexpr double kNarrowRounding = 2e-2;
 
 struct Tried {
   ReportedFix reported;
@@ -141,14 +139,17 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
 
   ProofOptions options;
   options.exactness = *fix.exactness;
-  // What the original's narrower type rounds by is not held against a fix that computes in a wider one.
-  options.max_error = std::max(in.options.max_error, fix.retypes_interface ? kNarrowRounding : 0.0);
+  options.max_error = promised_error(in.options.max_error, fix.retypes_interface);
   options.samples = in.options.samples;
   options.seed = in.options.seed;
   options.thorough = in.options.thorough;
   options.repairs_fp16 = concerns_fp16(*site.rule);
   const Proof proof = in.proofs.prove(local.model, *after, local.patch.graph, options);
   reported.proofs.push_back(report(proof));
+  if (fix.exactness == Exactness::bounded && options.max_error > in.options.max_error) {
+    std::string& note = reported.proofs.back().note;
+    note += (note.empty() ? "" : "; ") + another_bound(options.max_error, in.options.max_error);
+  }
   if (proof.method == ProofMethod::none)
     lower(reported, "unsafe",
           "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));

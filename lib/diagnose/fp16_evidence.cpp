@@ -7,32 +7,26 @@
 #include <limits>
 #include <set>
 
+#include "lib/eval/budget.h"
 #include "lib/op/work.h"
 
 namespace md {
 namespace {
 
-// A run costs about two nanoseconds a multiply-add, once exactly and once in fp16. Random inputs show little
-// about a large model; inputs that the user gave are worth some seconds.
-constexpr std::int64_t kRandomWork = 300'000'000, kGivenWork = 3'000'000'000;
-constexpr std::int64_t kSamples = 2;
+constexpr int kSamples = 2;       // exactly and in fp16: two runs each
 constexpr double kAmpleBits = 4;  ///< headroom from which inputs that are a little larger do no harm either
-
-std::int64_t work_of(const Model& model) {
-  std::int64_t work = 1;
-  for (const Graph& graph : model.graphs)
-    for (const NodeId id : graph.order) work += multiply_adds(graph, graph.node(id));
-  return work;
-}
 
 std::optional<Fp16Report> run(const Model& model, const HeadroomOptions& values) {
   if (model.graphs.empty()) return std::nullopt;
   Fp16Options options;
   options.inputs = values;
-  const std::int64_t affordable = (values_given(values) ? kGivenWork : kRandomWork) / work_of(model);
-  if (!values_given(values) && affordable == 0) return std::nullopt;
-  options.inputs.samples = static_cast<int>(std::clamp<std::int64_t>(affordable, 1, kSamples));
-  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(affordable, 1));
+  const bool given = values_given(values);
+  const Budget& budget = given ? budget_of_report : budget_of_estimate;
+  const auto work = static_cast<double>(total_multiply_adds(model) + 1);
+  const int affordable = budget.runs(work, std::numeric_limits<int>::max());
+  if (!given && affordable == 0) return std::nullopt;
+  options.inputs.samples = std::clamp(affordable, 1, kSamples);
+  const auto most = static_cast<std::size_t>(std::max(affordable, 1));
   if (options.inputs.inputs.size() > most) options.inputs.inputs.resize(most);
   Fp16Report report = fp16_report(model, 0, options);
   if (report.verdict == Fp16Verdict::unknown) return std::nullopt;

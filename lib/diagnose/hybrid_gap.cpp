@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "lib/eval/budget.h"
 #include "lib/eval/difference.h"
 #include "lib/op/work.h"
 
 namespace md {
 namespace {
 
-constexpr std::int64_t kAffordableWork = 300'000'000;  // multiply-adds, about a second in both arithmetics
 constexpr int kSamples = 2;
 constexpr double kWorthSaying = 1e-3;  // what `verify --on` grants a device in fp32
 
@@ -60,10 +60,9 @@ int count_hybrid_operators(const Model& model) {
 std::string hybrid_gap_note(const Model& model, const HeadroomOptions& values) {
   const int operators = count_hybrid_operators(model);
   if (operators == 0 || model.graphs.empty()) return {};
-  const std::int64_t affordable = kAffordableWork / (total_multiply_adds(model) + 1);
   InputSource source;
   double worst = 0;
-  const int samples = static_cast<int>(std::min<std::int64_t>(kSamples, affordable));
+  const int samples = budget_of_estimate.runs(static_cast<double>(total_multiply_adds(model) + 1), kSamples);
   for (int i = 0; i < samples; ++i) {
     const auto given = static_cast<std::size_t>(i);
     if (given < values.inputs.size()) source = {InputSource::Kind::given, "the given inputs"};

@@ -216,7 +216,7 @@ auto limited(const Model& model, const EvaluateOptions& options, F&& run)
     -> decltype(run(options, std::declval<RunTotals&>())) {
   EvaluateOptions own = options;
   if (own.max_bytes <= 0 || own.max_work <= 0) {
-    const EvaluationLimits limits = default_limits(model);
+    const Budget limits = default_limits(model);
     if (own.max_bytes <= 0) own.max_bytes = limits.bytes;
     if (own.max_work <= 0) own.max_work = limits.work;
   }

@@ -80,7 +80,8 @@ Result<Tensor> KernelCall::make(DType dtype, Shape shape) const {
     return fail(Error::Kind::unsupported,
                 fmt::format("{}: a result of shape {} is past the limit of {} MB", node_place(node, node.op),
                             shape_text(shape), options.max_bytes >> 20));
-  if (auto fits = charge(*this, work_of_result(*this, *count)); !fits) return tl::make_unexpected(fits.error());
+  if (auto fits = charge(*this, work_of_result(*this, *count)); !fits)
+    return tl::make_unexpected(fits.error());
   return Tensor::make(dtype, std::move(shape), wide());
 }
 

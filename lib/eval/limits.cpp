@@ -67,14 +67,19 @@ double terms_of(const KernelCall& call, double count) {
 
 }  // namespace
 
-EvaluationLimits default_limits(const Model& model) {
-  std::int64_t weights = 0;
+std::uint64_t constant_bytes(const Model& model) {
+  std::uint64_t bytes = 0;
   for (const Graph& graph : model.graphs)
     for (const Value& value : graph.values)
-      if (value.constant) weights += static_cast<std::int64_t>(value.constant->bytes.size());
-  weights = std::min(weights, most_bytes);
-  return {std::min({base_bytes + bytes_each_weight * weights, most_bytes, half_of_memory()}),
-          base_work + work_each_weight * static_cast<double>(weights)};
+      if (value.constant) bytes += value.constant->bytes.size();
+  return bytes;
+}
+
+Budget default_limits(const Model& model) {
+  const auto weights = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(constant_bytes(model), static_cast<std::uint64_t>(most_bytes)));
+  return {.work = base_work + work_each_weight * static_cast<double>(weights),
+          .bytes = std::min({base_bytes + bytes_each_weight * weights, most_bytes, half_of_memory()})};
 }
 
 Status inputs_fit(const Model& model, int graph_index, std::int64_t bytes) {

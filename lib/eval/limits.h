@@ -4,18 +4,19 @@
 #include <cstdint>
 
 #include "lib/base/result.h"
+#include "lib/eval/budget.h"
 #include "lib/graph/graph.h"
 
 namespace md {
 
 struct KernelCall;
 
-struct EvaluationLimits {
-  std::int64_t bytes =
-      0;            ///< of all live tensors, constants not counted; at most 4 GiB and half of the machine
-  double work = 0;  ///< of one run, in units of work_of_result
-};
-EvaluationLimits default_limits(const Model& model);
+/// Of one run: bytes of all live tensors, constants not counted (at most 4 GiB and half of the machine); work
+/// in units of work_of_result.
+Budget default_limits(const Model& model);
+
+/// Bytes of all constants of the model.
+std::uint64_t constant_bytes(const Model& model);
 
 /// Error (unsupported) when samples of the graph's inputs alone would take more than a share of `bytes`
 /// (0: the default). Dynamic dimensions count as 1. `graph_index` must be valid.

@@ -114,7 +114,7 @@ Result<NodeRun> run_node(const Model& model, const Graph& graph, NodeId id,
     return fail(Error::Kind::unsupported, "no kernel for " + node_place(node, kernel_name(graph, node)));
   EvaluateOptions own = options;
   if (own.max_bytes <= 0 || own.max_work <= 0) {
-    const EvaluationLimits limits = default_limits(model);
+    const Budget limits = default_limits(model);
     if (own.max_bytes <= 0) own.max_bytes = limits.bytes;
     if (own.max_work <= 0) own.max_work = limits.work;
   }

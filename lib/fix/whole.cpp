@@ -3,39 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "lib/eval/budget.h"
+#include "lib/eval/limits.h"
 #include "lib/op/dialect.h"
 #include "lib/op/work.h"
+#include "lib/proof/tolerance.h"
 #include "lib/verify/verify.h"
 
 namespace md {
 namespace {
 
-// A run of the reference evaluator costs about a nanosecond a multiply-add, on both models: this keeps the
-// end of a fix to a few seconds. `modeldoctor verify` has no such limit.
-constexpr std::int64_t kAffordableWork = 2'000'000'000;
 constexpr int kSamples = 8;
-// Weights are mapped, not read: a comparison would page all of them in, and a fix takes no longer than a
-// copy.
-constexpr std::uint64_t kAffordableWeights = std::uint64_t{256} << 20;
-
-std::int64_t work_of(const Model& model) {
-  std::int64_t work = 0;
-  for (const Graph& graph : model.graphs)
-    for (const NodeId id : graph.order) work += multiply_adds(graph, graph.node(id));
-  return work;
-}
-
-std::uint64_t weights_of(const Model& model) {
-  std::uint64_t bytes = 0;
-  for (const Graph& graph : model.graphs)
-    for (const Value& value : graph.values)
-      if (value.constant) bytes += value.constant->bytes.size();
-  return bytes;
-}
-
-// bfloat16 that became float32 differs by the original's own rounding: a few times 2^-8 of the largest value.
-constexpr double kNarrowRounding = 2e-2;
 
 bool holds_bf16(const Model& model) {
   for (const Graph& graph : model.graphs) {
@@ -92,15 +72,14 @@ std::string difference_text(const ModelComparison& comparison) {
 Status compare_whole(const Model& input, const Model& written, double max_error,
                      const HeadroomOptions& values, Diagnosis& diagnosis) {
   const Promise promise = promise_of(diagnosis);
-  const std::int64_t affordable = static_cast<std::int64_t>(kAffordableWork / input.dialect->kernel_slowness);
-  const std::int64_t work = std::max<std::int64_t>(1, work_of(input) + work_of(written));
+  const auto work = static_cast<double>(total_multiply_adds(input) + total_multiply_adds(written));
   CompareOptions options;
-  options.samples = static_cast<int>(std::min<std::int64_t>(kSamples, affordable / work));
+  options.samples = budget_of_fix.runs(work * input.dialect->kernel_slowness, kSamples);
   options.seed = values.seed;
   options.inputs = values.inputs;
-  if (const auto most = static_cast<std::size_t>(std::max<std::int64_t>(kAffordableWork / work, 1));
-      options.inputs.size() > most)
-    options.inputs.resize(most);
+  if (const int most = std::max(1, budget_of_fix.runs(work, std::numeric_limits<int>::max()));
+      options.inputs.size() > static_cast<std::size_t>(most))
+    options.inputs.resize(static_cast<std::size_t>(most));
   options.also_generated = true;
   options.ranges = values.ranges;
   options.exactness = promise.exactness;
@@ -108,9 +87,9 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
   options.max_error = max_error;
   if (promise.exactness == Exactness::bounded && holds_bf16(input) && !holds_bf16(written)) {
     options.retyped_floats = true;
-    options.max_error = std::max(max_error, kNarrowRounding);
+    options.max_error = promised_error(max_error, true);
   }
-  if (options.samples == 0 || weights_of(input) > kAffordableWeights) {
+  if (options.samples == 0 || constant_bytes(input) > static_cast<std::uint64_t>(budget_of_fix.bytes)) {
     diagnosis.not_compared = "it is too large for that here; `modeldoctor verify` does it";
     return {};
   }
@@ -130,6 +109,9 @@ Status compare_whole(const Model& input, const Model& written, double max_error,
                                            [](const OutputComparison& output) { return output.equal; });
   verification.interface = interface_changes(input.graphs[0], written.graphs[0], options.retyped_floats);
   verification.note = comparison.note;
+  if (options.max_error > max_error)
+    verification.note +=
+        (verification.note.empty() ? "" : "; ") + another_bound(options.max_error, max_error);
   if (comparison.fp16_error)
     verification.note += fmt::format("{}fp16 rounding alone moves the input model by {:.2g} relative",
                                      verification.note.empty() ? "" : "; ", *comparison.fp16_error);

@@ -6,14 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "lib/eval/budget.h"
 #include "lib/eval/difference.h"
 #include "lib/eval/limits.h"
 
 namespace md {
 namespace {
 
-constexpr std::int64_t trace_limit = std::int64_t{768}
-                                     << 20;       // bytes of exact values kept for comparison, at most
 constexpr double look_cost = 40, make_cost = 60;  // work of looking at an element, of making one of an input
 constexpr double worrying_error = 0.05;           // relative error of an output that people notice
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -179,6 +178,125 @@ void conclude(Fp16Report& report) {
   }
 }
 
+/// Runs samples exactly and as the device would, and keeps what each layer shows.
+class Fp16Run {
+ public:
+  Fp16Run(const Model& model, int graph_index, const Fp16Options& options, Fp16Report& report)
+      : model_(model),
+        graph_index_(graph_index),
+        main_(model.graphs[static_cast<std::size_t>(graph_index)]),
+        options_(options),
+        report_(report),
+        depth_(depths(main_)) {
+    const std::int64_t most = options.inputs.max_bytes > 0 ? options.inputs.max_bytes : limits_.bytes;
+    most_traced_ = std::min(budget_of_report.bytes, most / 2);
+  }
+
+  bool given() const { return !options_.inputs.inputs.empty(); }
+  int samples() const {
+    return given() ? static_cast<int>(options_.inputs.inputs.size()) : std::max(1, options_.inputs.samples);
+  }
+
+  /// Error: it cannot be evaluated.
+  Status run() {
+    for (int s = 0; s < samples(); ++s) {
+      // Random samples of a large model say little more than the first ones.
+      if (!given() && s > 0 && work_ * (s + 1) / s > limits_.work) break;
+      if (auto status = run(inputs_of(s)); !status) return status;
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Tensor> inputs_of(int sample) {
+    auto inputs = given() ? options_.inputs.inputs[static_cast<std::size_t>(sample)]
+                          : plausible_inputs(model_, graph_index_, options_.inputs, sample, &report_.source);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      work_ += make_cost * static_cast<double>(inputs[i].size());
+      const double m = inputs[i].is_float() && i < main_.inputs.size() ? largest_of(inputs[i]) : 0;
+      if (m > largest_f16 && m > report_.input_largest)
+        report_.input = main_.value(main_.inputs[i]).name, report_.input_largest = m;
+    }
+    return inputs;
+  }
+
+  Status run(const std::vector<Tensor>& inputs) {
+    exact_.clear(), traced_ = 0;
+    EvaluateOptions exactly = evaluation();
+    exactly.mode.arithmetic = Arithmetic::f64;
+    exactly.watch_sums = true;
+    exactly.observe = [this](const Graph& graph, NodeId id, int output, const Tensor& tensor, double sum) {
+      if (&graph == &main_ && tensor.is_float()) keep(id, output, tensor, sum);
+    };
+    const auto right = evaluate(model_, graph_index_, inputs, exactly);
+    if (!right) return tl::make_unexpected(right.error());
+    EvaluateOptions device = evaluation();
+    device.mode.arithmetic = options_.arithmetic;
+    device.mode.saturate = options_.saturate;
+    device.observe = [this](const Graph& graph, NodeId id, int output, const Tensor& tensor, double) {
+      if (&graph != &main_ || !tensor.is_float()) return;
+      work_ += look_cost * static_cast<double>(tensor.size());
+      if (const auto at = exact_.find({id, output}); at != exact_.end())
+        compare(layer_of(id, output), at->second, tensor);
+    };
+    const auto half = evaluate(model_, graph_index_, inputs, device);
+    if (!half) return tl::make_unexpected(half.error());
+    ++report_.samples;
+    const OutputError error = output_error(*right, *half);
+    report_.output_error = std::max(report_.output_error, error.largest);
+    if (error.typical >= typical_) {
+      typical_ = error.typical;
+      report_.symptom = symptom_of(*half, error);
+    }
+    return {};
+  }
+
+  EvaluateOptions evaluation() {
+    EvaluateOptions options;
+    options.mode.wide_mean = options_.wide_mean;
+    options.work = &work_;
+    options.max_bytes = options_.inputs.max_bytes;
+    return options;
+  }
+
+  /// Of a layer in exact arithmetic; the tensor while there is room for it.
+  void keep(NodeId id, int output, const Tensor& tensor, double sum) {
+    Fp16Layer& layer = layer_of(id, output);
+    work_ += look_cost * static_cast<double>(tensor.size());
+    const double largest = largest_of(tensor);
+    layer.largest = std::max(layer.largest, largest);
+    layer.largest_sum = std::max(layer.largest_sum, sum);
+    if (traced_ + static_cast<std::int64_t>(tensor.bytes()) > most_traced_) return;
+    traced_ += static_cast<std::int64_t>(tensor.bytes());
+    exact_[{id, output}] = {tensor, largest};
+  }
+
+  Fp16Layer& layer_of(NodeId id, int output) {
+    const auto [at, fresh] = row_.try_emplace({id, output}, report_.layers.size());
+    if (fresh) {
+      Fp16Layer layer;
+      const Node& node = main_.node(id);
+      layer.node = id, layer.value = node.outputs[static_cast<std::size_t>(output)];
+      layer.op = node.op, layer.layer = node.layer, layer.name = main_.value(layer.value).name;
+      layer.depth = depth_[static_cast<std::size_t>(id)];
+      report_.layers.push_back(std::move(layer));
+    }
+    return report_.layers[at->second];
+  }
+
+  const Model& model_;
+  const int graph_index_;
+  const Graph& main_;
+  const Fp16Options& options_;
+  Fp16Report& report_;
+  const std::vector<int> depth_;
+  const Budget limits_ = default_limits(model_);
+  std::int64_t most_traced_ = 0, traced_ = 0;  // bytes of exact values, of one sample
+  std::map<std::pair<NodeId, int>, std::size_t> row_;
+  std::map<std::pair<NodeId, int>, Exact> exact_;
+  double typical_ = 0, work_ = 0;
+};
+
 }  // namespace
 
 Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& options) {
@@ -187,94 +305,16 @@ Fp16Report fp16_report(const Model& model, int graph_index, const Fp16Options& o
     report.note = report.summary = fmt::format("there is no graph {}", graph_index);
     return report;
   }
-  const Graph& main = model.graphs[static_cast<std::size_t>(graph_index)];
-  const bool given = !options.inputs.inputs.empty();
-  const EvaluationLimits limits = default_limits(model);
-  const std::int64_t most_traced =
-      std::min(trace_limit, (options.inputs.max_bytes > 0 ? options.inputs.max_bytes : limits.bytes) / 2);
-  if (const auto fits = inputs_fit(model, graph_index, options.inputs.max_bytes); !fits && !given) {
-    report.note = report.summary = "not evaluated: " + fits.error().message;
+  Fp16Run run(model, graph_index, options, report);
+  auto status = run.given() ? Status{} : inputs_fit(model, graph_index, options.inputs.max_bytes);
+  if (status) status = run.run();
+  if (!status) {
+    report.note = report.summary = "not evaluated: " + status.error().message;
     return report;
   }
-  const std::vector<int> depth = depths(main);
-  const int samples =
-      given ? static_cast<int>(options.inputs.inputs.size()) : std::max(1, options.inputs.samples);
-  std::map<std::pair<NodeId, int>, std::size_t> row;
-  const auto layer_of = [&](NodeId id, int output) -> Fp16Layer& {
-    const auto [at, fresh] = row.try_emplace({id, output}, report.layers.size());
-    if (fresh) {
-      Fp16Layer layer;
-      const Node& node = main.node(id);
-      layer.node = id, layer.value = node.outputs[static_cast<std::size_t>(output)];
-      layer.op = node.op, layer.layer = node.layer, layer.name = main.value(layer.value).name;
-      layer.depth = depth[static_cast<std::size_t>(id)];
-      report.layers.push_back(std::move(layer));
-    }
-    return report.layers[at->second];
-  };
-  double typical = 0, work = 0;
-  for (int s = 0; s < samples; ++s) {
-    // Random samples of a large model say little more than the first ones.
-    if (!given && s > 0 && work * (s + 1) / s > limits.work) break;
-    const auto inputs = given ? options.inputs.inputs[static_cast<std::size_t>(s)]
-                              : plausible_inputs(model, graph_index, options.inputs, s, &report.source);
-    for (const Tensor& input : inputs) work += make_cost * static_cast<double>(input.size());
-    for (std::size_t i = 0; i < inputs.size() && i < main.inputs.size(); ++i)
-      if (const double m = inputs[i].is_float() ? largest_of(inputs[i]) : 0;
-          m > largest_f16 && m > report.input_largest)
-        report.input = main.value(main.inputs[i]).name, report.input_largest = m;
-    std::map<std::pair<NodeId, int>, Exact> exact;
-    std::int64_t bytes = 0;
-    EvaluateOptions judge;
-    judge.mode.arithmetic = Arithmetic::f64;
-    judge.mode.wide_mean = options.wide_mean;
-    judge.watch_sums = true;
-    judge.work = &work;
-    judge.max_bytes = options.inputs.max_bytes;
-    judge.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double sum) {
-      if (&graph != &main || !tensor.is_float()) return;
-      Fp16Layer& layer = layer_of(id, output);
-      work += look_cost * static_cast<double>(tensor.size());
-      const double largest = largest_of(tensor);
-      layer.largest = std::max(layer.largest, largest);
-      layer.largest_sum = std::max(layer.largest_sum, sum);
-      if (bytes + static_cast<std::int64_t>(tensor.bytes()) > most_traced) return;
-      bytes += static_cast<std::int64_t>(tensor.bytes());
-      exact[{id, output}] = {tensor, largest};
-    };
-    const auto right = evaluate(model, graph_index, inputs, judge);
-    if (!right) {
-      report.note = report.summary = "not evaluated: " + right.error().message;
-      return report;
-    }
-    EvaluateOptions device;
-    device.mode.arithmetic = options.arithmetic;
-    device.mode.saturate = options.saturate;
-    device.mode.wide_mean = options.wide_mean;
-    device.work = &work;
-    device.max_bytes = options.inputs.max_bytes;
-    device.observe = [&](const Graph& graph, NodeId id, int output, const Tensor& tensor, double) {
-      if (&graph != &main || !tensor.is_float()) return;
-      work += look_cost * static_cast<double>(tensor.size());
-      if (const auto at = exact.find({id, output}); at != exact.end())
-        compare(layer_of(id, output), at->second, tensor);
-    };
-    const auto half = evaluate(model, graph_index, inputs, device);
-    if (!half) {
-      report.note = report.summary = "not evaluated: " + half.error().message;
-      return report;
-    }
-    ++report.samples;
-    const OutputError error = output_error(*right, *half);
-    report.output_error = std::max(report.output_error, error.largest);
-    if (error.typical >= typical) {
-      typical = error.typical;
-      report.symptom = symptom_of(*half, error);
-    }
-  }
-  if (given)
+  if (run.given())
     report.source = {InputSource::Kind::given,
-                     fmt::format("{} given sample{}", samples, samples == 1 ? "" : "s")};
+                     fmt::format("{} given sample{}", run.samples(), run.samples() == 1 ? "" : "s")};
   for (Fp16Layer& layer : report.layers) {
     layer.headroom_bits = layer.largest > 0 ? std::log2(largest_f16 / layer.largest) : infinity;
     if (layer.largest > largest_f16) layer.overflows = true;

@@ -7,7 +7,7 @@
 
 #include "lib/eval/evaluator.h"
 #include "lib/proof/interfaces.h"
-#include "lib/proof/proof.h"
+#include "lib/proof/tolerance.h"
 
 namespace md {
 
@@ -21,7 +21,7 @@ struct CompareOptions {
   std::map<std::string, std::pair<double, double>> ranges;  ///< input name -> lo, hi for generated inputs
   /// How equal they must be: as a rewrite promises ...
   Exactness exactness = Exactness::rounding;
-  double max_error = 1e-3;  ///< for `bounded`, relative to the largest |output|
+  double max_error = default_error;  ///< for `bounded`, relative to the largest |output|
   /// What B gives where A is not finite was stated by the rewrites (Proof::nonfinite): counted, no
   /// difference.
   bool nonfinite_stated = false;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "lib/eval/budget.h"
 #include "lib/eval/difference.h"
 #include "lib/eval/kernel.h"
 #include "lib/proof/shrink.h"
@@ -9,7 +10,6 @@
 namespace md {
 namespace {
 
-constexpr double work_budget = 1e8;  // multiply-adds spent on making one counterexample smaller
 constexpr int most_runs = 96, fewest_runs = 8;
 constexpr std::uint64_t control_seed = 77;
 constexpr std::size_t shown = 4;  // numbers of one input that are printed
@@ -226,9 +226,7 @@ std::string input_text(const SiteRunner& runner, const TensorMap& inputs) {
 
 std::string minimized_counterexample(const SiteRunner& runner, TensorMap inputs, Disagreement found,
                                      const Differ& differ) {
-  const int runs =
-      static_cast<int>(std::clamp(work_budget / std::max(runner.work(1), 1.0),
-                                  static_cast<double>(fewest_runs), static_cast<double>(most_runs)));
+  const int runs = std::max(fewest_runs, budget_of_counterexample.runs(runner.work(1), most_runs));
   if (!shrink_to_element(inputs, found, differ)) {
     if (found.text.empty()) {
       std::int64_t open = 1;  // what dynamic dimensions are in this sample

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lib/proof/counterexample.h"
-#include "lib/proof/proof.h"
 #include "lib/proof/site_runner.h"
+#include "lib/proof/tolerance.h"
 
 namespace md {
 
@@ -14,7 +14,11 @@ namespace md {
 class SiteComparison {
  public:
   SiteComparison(const SiteRunner& runner, const ProofOptions& options, Proof& proof)
-      : runner_(runner), options_(options), proof_(proof), roundings_(runner.roundings()) {}
+      : runner_(runner),
+        options_(options),
+        proof_(proof),
+        tolerance_(
+            Tolerance::of_site(options.exactness, options.max_error, runner.roundings(), runner.reduces())) {}
 
   enum class Verdict { equal, differs, not_evaluated };
   /// Runs one sample. `finite`: inputs are finite, a difference refutes; otherwise it is only stated.
@@ -26,22 +30,23 @@ class SiteComparison {
 
  private:
   struct Pair {
-    std::vector<Tensor> before, after, judge;
-    double scale = 0;        ///< largest finite |value| among the original's inputs and results
-    bool overflows = false;  ///< from finite inputs some result of the original is infinite
+    std::vector<Tensor> before, after;
+    std::vector<Tensor> exact;  ///< the original in exact arithmetic; empty: nothing differs
+    double terms = 0;           ///< largest finite |value| among the original's inputs and results
+    bool overflows = false;     ///< from finite inputs some result of the original is infinite
   };
-  /// How far elements may be apart under `rounding`; `own` is the original's error against exact arithmetic,
-  /// in ulps.
-  double rounding_allowance(const Tensor& a, double element, double scale, double own) const;
   /// The first element that may not be as it is.
   std::optional<Disagreement> disagreement(const Pair& pair, bool finite, Proof* record) const;
   Result<Pair> run(const TensorMap& inputs, std::optional<Disagreement>& broken) const;
-  bool needs_judge(const Pair& pair) const;
+  static bool differs(const Pair& pair);
+  /// Keeps the worst of an element that differs, and what is to be said of it.
+  static void note(Proof& record, Apart apart, const Disagreement& at, const Tensor& before,
+                   const Tensor& after, double largest);
 
   const SiteRunner& runner_;
   const ProofOptions& options_;
   Proof& proof_;
-  double roundings_;
+  Tolerance tolerance_;
   Disagreement found_;
   std::string error_;
 };

@@ -179,6 +179,60 @@ std::optional<Form> LinearForms::reduction(const Node& node, ValueId value, std:
   return result;
 }
 
+namespace {
+
+/// The operand's axes of a TRANSPOSE. nullopt: its permutation is none.
+std::optional<Shape> transposed_place(const Shape& index, const Shape& whole,
+                                      const std::vector<double>& permutation) {
+  if (permutation.size() != whole.size() || index.size() != whole.size()) return std::nullopt;
+  Shape at(whole.size(), 0);
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const double axis = permutation[d];
+    if (!(axis >= 0 && axis < static_cast<double>(at.size()))) return std::nullopt;
+    at[static_cast<std::size_t>(axis)] = index[d];
+  }
+  return at;
+}
+
+/// Of a SLICE, or a STRIDED_SLICE without masks. `steps`: null for steps of 1.
+std::optional<Shape> sliced_place(const Node& node, const Shape& index, const Shape& whole,
+                                  const std::vector<double>& begins, const std::vector<double>* steps) {
+  const bool masked = node.attrs.integer("shrink_axis_mask") != 0 ||
+                      node.attrs.integer("new_axis_mask") != 0 || node.attrs.integer("ellipsis_mask") != 0 ||
+                      node.attrs.integer("begin_mask") != 0;
+  if (begins.size() != whole.size() || index.size() != whole.size() || masked) return std::nullopt;
+  if (node.op == "STRIDED_SLICE" && (!steps || steps->size() != whole.size())) return std::nullopt;
+  Shape at(whole.size(), 0);
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const auto begin = static_cast<std::int64_t>(begins[d]);
+    at[d] = (begin < 0 ? begin + whole[d] : begin) +
+            index[d] * (steps ? static_cast<std::int64_t>((*steps)[d]) : 1);
+  }
+  return at;
+}
+
+/// Of a GATHER_ND with the constant `places`, of shape `entries`.
+std::optional<Shape> gathered_place(const Shape& index, const Shape& whole, const Shape& entries,
+                                    const std::vector<double>& places) {
+  Shape at(whole.size(), 0);
+  if (entries.empty() || entries.back() < 0 || static_cast<std::size_t>(entries.back()) > at.size() ||
+      index.size() + static_cast<std::size_t>(entries.back()) != entries.size() - 1 + at.size())
+    return std::nullopt;
+  const auto axes = static_cast<std::size_t>(entries.back());
+  const std::size_t lead = entries.size() - 1;
+  std::int64_t row = 0;
+  for (std::size_t d = 0; d < lead; ++d) row = row * entries[d] + index[d];
+  for (std::size_t a = 0; a < axes; ++a) {
+    const auto place = number_at(places, row * entries.back() + static_cast<std::int64_t>(a));
+    if (!place) return std::nullopt;
+    at[a] = static_cast<std::int64_t>(*place);
+  }
+  for (std::size_t d = axes; d < at.size(); ++d) at[d] = index[lead + d - axes];
+  return at;
+}
+
+}  // namespace
+
 std::optional<Form> LinearForms::moved(const Node& node, ValueId value, std::int64_t element) {
   const std::string& op = node.op;
   const ValueId in = node.inputs[0];
@@ -186,63 +240,35 @@ std::optional<Form> LinearForms::moved(const Node& node, ValueId value, std::int
   if (op == "RESHAPE" || op == "EXPAND_DIMS" || op == "SQUEEZE") return form(in, element);
   Shape index = index_of(element, shape(value));
   if (op == "BROADCAST_TO") return form(in, broadcast_element(index, whole));
-  if (op == "CONCATENATION") {
-    std::int64_t axis = node.attrs.integer("axis");
-    if (axis < 0) axis += static_cast<std::int64_t>(index.size());
-    if (axis < 0 || axis >= static_cast<std::int64_t>(index.size())) return std::nullopt;
-    std::int64_t& place = index[static_cast<std::size_t>(axis)];
-    for (const ValueId part : node.inputs) {
-      if (shape(part).size() != index.size()) return std::nullopt;
-      const std::int64_t size = shape(part)[static_cast<std::size_t>(axis)];
-      if (place < size) return form(part, element_at(index, shape(part)));
-      place -= size;
-    }
-    return std::nullopt;
-  }
+  if (op == "CONCATENATION") return joined(node, std::move(index));
   const std::vector<double>* list = node.inputs.size() > 1 ? constant(node.inputs[1]) : nullptr;
   if (!list) return std::nullopt;
-  Shape at(whole.size(), 0);
-  if (op == "TRANSPOSE") {
-    if (list->size() != whole.size() || index.size() != whole.size()) return std::nullopt;
-    for (std::size_t d = 0; d < at.size(); ++d) {
-      const double axis = (*list)[d];
-      if (!(axis >= 0 && axis < static_cast<double>(at.size()))) return std::nullopt;
-      at[static_cast<std::size_t>(axis)] = index[d];
-    }
-  } else if (op == "SLICE" || op == "STRIDED_SLICE") {
-    const std::vector<double>* steps =
-        op == "STRIDED_SLICE" && node.inputs.size() > 3 ? constant(node.inputs[3]) : nullptr;
-    const bool masked = node.attrs.integer("shrink_axis_mask") != 0 ||
-                        node.attrs.integer("new_axis_mask") != 0 ||
-                        node.attrs.integer("ellipsis_mask") != 0 || node.attrs.integer("begin_mask") != 0;
-    if (list->size() != whole.size() || index.size() != whole.size() || masked) return std::nullopt;
-    if (op == "STRIDED_SLICE" && (!steps || steps->size() != whole.size())) return std::nullopt;
-    for (std::size_t d = 0; d < at.size(); ++d) {
-      const auto begin = static_cast<std::int64_t>((*list)[d]);
-      at[d] = (begin < 0 ? begin + whole[d] : begin) +
-              index[d] * (steps ? static_cast<std::int64_t>((*steps)[d]) : 1);
-    }
-  } else if (op == "GATHER_ND") {
-    const Shape& entries = shape(node.inputs[1]);
-    if (entries.empty() || entries.back() < 0 || static_cast<std::size_t>(entries.back()) > at.size() ||
-        index.size() + static_cast<std::size_t>(entries.back()) != entries.size() - 1 + at.size())
-      return std::nullopt;
-    const auto axes = static_cast<std::size_t>(entries.back());
-    const std::size_t lead = entries.size() - 1;
-    std::int64_t row = 0;
-    for (std::size_t d = 0; d < lead; ++d) row = row * entries[d] + index[d];
-    for (std::size_t a = 0; a < axes; ++a) {
-      const auto place = number_at(*list, row * entries.back() + static_cast<std::int64_t>(a));
-      if (!place) return std::nullopt;
-      at[a] = static_cast<std::int64_t>(*place);
-    }
-    for (std::size_t d = axes; d < at.size(); ++d) at[d] = index[lead + d - axes];
-  } else {
-    return std::nullopt;
+  std::optional<Shape> at;
+  if (op == "TRANSPOSE")
+    at = transposed_place(index, whole, *list);
+  else if (op == "SLICE" || op == "STRIDED_SLICE")
+    at = sliced_place(node, index, whole, *list,
+                      op == "STRIDED_SLICE" && node.inputs.size() > 3 ? constant(node.inputs[3]) : nullptr);
+  else if (op == "GATHER_ND")
+    at = gathered_place(index, whole, shape(node.inputs[1]), *list);
+  if (!at) return std::nullopt;
+  for (std::size_t d = 0; d < at->size(); ++d)
+    if ((*at)[d] < 0 || (*at)[d] >= whole[d]) return std::nullopt;
+  return form(in, element_at(*at, whole));
+}
+
+std::optional<Form> LinearForms::joined(const Node& node, Shape index) {
+  std::int64_t axis = node.attrs.integer("axis");
+  if (axis < 0) axis += static_cast<std::int64_t>(index.size());
+  if (axis < 0 || axis >= static_cast<std::int64_t>(index.size())) return std::nullopt;
+  std::int64_t& place = index[static_cast<std::size_t>(axis)];
+  for (const ValueId part : node.inputs) {
+    if (shape(part).size() != index.size()) return std::nullopt;
+    const std::int64_t size = shape(part)[static_cast<std::size_t>(axis)];
+    if (place < size) return form(part, element_at(index, shape(part)));
+    place -= size;
   }
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (at[d] < 0 || at[d] >= whole[d]) return std::nullopt;
-  return form(in, element_at(at, whole));
+  return std::nullopt;
 }
 
 }  // namespace md

@@ -36,6 +36,7 @@ class LinearForms {
   std::optional<Form> selection(const Node& node, ValueId value, std::int64_t element);
   std::optional<Form> reduction(const Node& node, ValueId value, std::int64_t element);
   std::optional<Form> moved(const Node& node, ValueId value, std::int64_t element);
+  std::optional<Form> joined(const Node& node, Shape index);
   const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
 
   const Model& model_;

@@ -45,6 +45,49 @@ void rows_times_matrix(AtenBuilder& b, ValueId x, ValueId matrix, ValueId out) {
   b.reshape(product, result);
 }
 
+/// One matrix, or a vector, times each of many: the transposed product has them as rows.
+void matrix_times_many(AtenBuilder& b, ValueId x, ValueId y, ValueId out) {
+  const Shape a = b.shape(x);
+  const int last = b.rank(y) - 1;
+  const ValueId left = a.size() == 1 ? b.reshape(x, {1, a[0]}) : x;
+  const ValueId columns = b.transpose(y, last - 1, last);
+  Shape turned = b.shape(columns);
+  turned.back() = b.shape(left)[0];
+  const std::int64_t rows = product_of(Shape(turned.begin(), turned.end() - 1));
+  const ValueId product = b.make(
+      "aten.mm.default", {{"self", b.reshape(columns, {rows, a.back()})}, {"mat2", b.transpose(left, 0, 1)}},
+      {}, b.dtype(out), {rows, turned.back()});
+  const ValueId shaped = b.reshape(product, turned);
+  if (a.size() == 2) b.result_into(out);
+  const ValueId straight = b.transpose(shaped, last - 1, last);
+  if (a.size() == 1) b.result_into(out), b.reshape(straight, b.shape(out));
+}
+
+/// Many matrices times many, by bmm. Empty: done; else why it is kept.
+std::string many_times_many(AtenBuilder& b, ValueId x, ValueId y, ValueId out) {
+  const Shape result = b.shape(out);
+  Shape batch(result.begin(), result.end() - 2);
+  const std::int64_t count = product_of(batch);
+  const auto stacked = [&](ValueId v) {
+    const Shape own = b.shape(v);
+    Shape full = batch;
+    full.push_back(own[own.size() - 2]), full.push_back(own.back());
+    const ValueId wide = expanded(b, v, full);
+    return full.size() == 3 ? wide : b.reshape(wide, {count, full[full.size() - 2], full.back()});
+  };
+  if (dynamic_dims(batch) > 0 &&
+      (b.shape(x) != b.shape(out) &&
+       dynamic_dims(b.shape(x)) + dynamic_dims(b.shape(y)) < 2 * dynamic_dims(batch)))
+    return "its batches are broadcast to a size that is not known before run time";
+  const ValueId p = stacked(x), q = stacked(y);
+  if (batch.size() == 1) return b.write("aten.bmm.default", {{"self", p}, {"mat2", q}}, {}, out), "";
+  const ValueId product = b.make("aten.bmm.default", {{"self", p}, {"mat2", q}}, {}, b.dtype(out),
+                                 {count, result[result.size() - 2], result.back()});
+  b.result_into(out);
+  b.reshape(product, result);
+  return "";
+}
+
 /// The product by mm or bmm. Empty: done; else why it is kept.
 std::string rewrite(AtenBuilder& b, NodeId id, ValueId x, ValueId y, ValueId out) {
   Shape a = b.shape(x), c = b.shape(y);
@@ -73,43 +116,8 @@ std::string rewrite(AtenBuilder& b, NodeId id, ValueId x, ValueId y, ValueId out
     return b.reshape(product, result), "";
   }
   if (c.back() < 0) return "several of its sizes are not known before run time";
-  if (a.size() <= 2) {  // one matrix times each of many: the transposed product has them as rows
-    const int last = static_cast<int>(c.size()) - 1;
-    const ValueId left = a.size() == 1 ? b.reshape(x, {1, a[0]}) : x;
-    const ValueId columns = b.transpose(y, last - 1, last);
-    Shape turned = b.shape(columns);
-    turned.back() = b.shape(left)[0];
-    const ValueId product =
-        b.make("aten.mm.default",
-               {{"self", b.reshape(columns, {product_of(Shape(turned.begin(), turned.end() - 1)), a.back()})},
-                {"mat2", b.transpose(left, 0, 1)}},
-               {}, b.dtype(out), {product_of(Shape(turned.begin(), turned.end() - 1)), turned.back()});
-    const ValueId shaped = b.reshape(product, turned);
-    if (a.size() == 2) b.result_into(out);
-    const ValueId straight = b.transpose(shaped, last - 1, last);
-    if (a.size() == 1) b.result_into(out), b.reshape(straight, result);
-    return "";
-  }
-  Shape batch(result.begin(), result.end() - 2);
-  const std::int64_t count = product_of(batch);
-  const auto stacked = [&](ValueId v) {
-    const Shape own = b.shape(v);
-    Shape full = batch;
-    full.push_back(own[own.size() - 2]), full.push_back(own.back());
-    const ValueId wide = expanded(b, v, full);
-    return full.size() == 3 ? wide : b.reshape(wide, {count, full[full.size() - 2], full.back()});
-  };
-  if (dynamic_dims(batch) > 0 &&
-      (b.shape(x) != b.shape(out) &&
-       dynamic_dims(b.shape(x)) + dynamic_dims(b.shape(y)) < 2 * dynamic_dims(batch)))
-    return "its batches are broadcast to a size that is not known before run time";
-  const ValueId p = stacked(x), q = stacked(y);
-  if (batch.size() == 1) return b.write("aten.bmm.default", {{"self", p}, {"mat2", q}}, {}, out), "";
-  const ValueId product = b.make("aten.bmm.default", {{"self", p}, {"mat2", q}}, {}, b.dtype(out),
-                                 {count, result[result.size() - 2], result.back()});
-  b.result_into(out);
-  b.reshape(product, result);
-  return "";
+  if (a.size() <= 2) return matrix_times_many(b, x, y, out), "";
+  return many_times_many(b, x, y, out);
 }
 
 }  // namespace

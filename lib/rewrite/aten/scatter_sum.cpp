@@ -9,7 +9,7 @@
 
 #include "lib/format/torch/builder.h"
 #include "lib/format/torch/view.h"
-#include "lib/op/constants.h"
+#include "lib/rewrite/aten/known_bounds.h"
 #include "lib/rule/page/operator_index.h"
 
 namespace md {
@@ -175,7 +175,7 @@ Patch as_sum(const DetectContext& context, NodeId id, const std::string& reducti
 /// True when the graph shows that no index is out of range: the scatter would stop there, the sum does not.
 bool in_bounds(const Graph& graph, const Node& node, ValueId self, ValueId index) {
   const Value& s = graph.value(self);
-  const auto range = known_range(graph, index);
+  const auto range = aten_range(graph, index);
   const auto dim = aten_dim(node, "dim", s.rank(), 0);
   return range && dim && s.rank() > 0 && range->low >= 0 &&
          range->high < static_cast<double>(s.shape[static_cast<std::size_t>(*dim)]);

@@ -113,65 +113,29 @@ class ExampleRun {
   void model(const ModelExample& example) {
     const auto options = parse_options(example.options);
     if (!options) return fail(example.line - 1, options.error().message);
-    auto parsed = parse_model(rule_.path, example.line, example.text, *example.dialect);
-    if (!parsed) return failures_.push_back({"", 0, parsed.error().message});
-    check(example, *options, *parsed, "");
-    if (options->f16) check(example, *options, as_half(*parsed), " (as f16)");
+    const auto opened = ExampleCase::open(rule_, example);
+    if (!opened) return failures_.push_back({"", 0, opened.error().message});
+    for (const Model& model : opened->models())
+      check(example, *options, *opened, model, &model == &opened->models().front() ? "" : " (as f16)");
   }
 
-  struct Found {
-    std::vector<DetectResult> results;
-    std::vector<int> graphs;  ///< parallel to results
-  };
-
-  Result<Found> detect(const Model& model, const Options& options) const {
-    std::unique_ptr<Target> target;
-    Prediction prediction;
-    if (!options.target.empty()) {
-      auto opened = open_target(options.target);
-      if (!opened) return tl::make_unexpected(opened.error());
-      target = *std::move(opened);
-      prediction = target->predict(model);
-    }
-    std::vector<std::string> messages;
-    if (options.log && !options.log_text.empty())
-      messages = {options.log_text};
-    else if (options.log)
-      for (const LogExample& example : rule_.log_examples)
-        if (example.fires) messages.push_back(example.text);
-    Found found;
-    for (std::size_t g = 0; g < model.graphs.size(); ++g) {
-      const DetectContext context{model,
-                                  static_cast<int>(g),
-                                  model.graphs[g],
-                                  target.get(),
-                                  target ? &prediction.records : nullptr,
-                                  messages.empty() ? nullptr : &messages,
-                                  true};
-      for (DetectResult& result : run_rule(rule_, context)) {
-        found.results.push_back(std::move(result));
-        found.graphs.push_back(static_cast<int>(g));
-      }
-    }
-    return found;
+  static const DetectResult* first(const std::vector<FoundInExample>& found, DetectResult::State state) {
+    const auto at = std::find_if(found.begin(), found.end(),
+                                 [&](const FoundInExample& f) { return f.result.state == state; });
+    return at == found.end() ? nullptr : &at->result;
   }
 
-  static const DetectResult* first(const Found& found, DetectResult::State state) {
-    const auto at = std::find_if(found.results.begin(), found.results.end(),
-                                 [&](const DetectResult& r) { return r.state == state; });
-    return at == found.results.end() ? nullptr : &*at;
-  }
-
-  void check(const ModelExample& example, const Options& options, const Model& model, const std::string& as) {
-    const auto found = detect(model, options);
+  void check(const ModelExample& example, const Options& options, const ExampleCase& opened,
+             const Model& model, const std::string& as) {
+    const auto found = opened.find(model);
     if (!found) return fail(example.line - 1, found.error().message);
     const DetectResult* matched = first(*found, DetectResult::State::matched);
     const DetectResult* advice = first(*found, DetectResult::State::advice);
     const DetectResult* declined = first(*found, DetectResult::State::declined);
     if (!options.reason.empty()) {
-      const bool given = std::any_of(
-          found->results.begin(), found->results.end(),
-          [&](const DetectResult& r) { return r.reason.find(options.reason) != std::string::npos; });
+      const bool given = std::any_of(found->begin(), found->end(), [&](const FoundInExample& f) {
+        return f.result.reason.find(options.reason) != std::string::npos;
+      });
       if (!given)
         fail(example.line, fmt::format("no result has a reason with \"{}\"{}{}", options.reason, as,
                                        declined ? ": it is \"" + declined->reason + "\"" : ""));
@@ -183,13 +147,14 @@ class ExampleRun {
     if (options.advice ? !advice : !matched && !advice)
       return fail(example.line,
                   "the rule does not fire here" + as + (declined ? ": " + declined->reason : ""));
-    for (std::size_t i = 0; i < found->results.size(); ++i)
-      for (const ProposedFix& fix : found->results[i].fixes)
-        check_fix(example, options, model, found->graphs[i], found->results[i], fix, as);
+    for (const FoundInExample& site : *found)
+      for (const ProposedFix& fix : site.result.fixes)
+        check_fix(example, options, opened, model, *found, site, fix, as);
   }
 
-  void check_fix(const ModelExample& example, const Options& options, const Model& model, int graph,
-                 const DetectResult& site, const ProposedFix& fix, const std::string& as) {
+  void check_fix(const ModelExample& example, const Options& options, const ExampleCase& opened,
+                 const Model& model, const std::vector<FoundInExample>& before, const FoundInExample& site,
+                 const ProposedFix& fix, const std::string& as) {
     const std::string who = fmt::format("the fix \"{}\"{}", fix.patch.title, as);
     if (fix.patch.title.empty()) return fail(example.line, "a fix has no title" + as);
     if (fix.unsafe && fix.unsafe_reason.empty()) fail(example.line, who + " is unsafe and does not say why");
@@ -203,16 +168,16 @@ class ExampleRun {
     if (!fix.unsafe && !fix.retypes_interface && interface_of(model) != interface_of(*changed))
       fail(example.line, fmt::format("{} changes the interface from {} to {}", who, interface_of(model),
                                      interface_of(*changed)));
-    if (!options.no_proof) check_proof(example, options, model, *changed, graph, fix, who);
-    const auto again = detect(*changed, options);
+    if (!options.no_proof) check_proof(example, options, model, *changed, site.graph, fix, who);
+    const auto again = opened.find(*changed);
     if (!again) return fail(example.line, again.error().message);
     // The other sites of the model may still be there; this one may not.
-    const auto count = [](const Found& found) {
-      return std::count_if(found.results.begin(), found.results.end(),
-                           [](const DetectResult& r) { return r.state == DetectResult::State::matched; });
+    const auto count = [](const std::vector<FoundInExample>& found) {
+      return std::count_if(found.begin(), found.end(), [](const FoundInExample& f) {
+        return f.result.state == DetectResult::State::matched;
+      });
     };
-    const auto before = detect(model, options);
-    if (site.state == DetectResult::State::matched && before && count(*again) >= count(*before))
+    if (site.result.state == DetectResult::State::matched && count(*again) >= count(before))
       fail(example.line, fmt::format("after {} the rule still fires", who));
   }
 
@@ -234,6 +199,49 @@ class ExampleRun {
 };
 
 }  // namespace
+
+Result<ExampleCase> ExampleCase::open(const Rule& rule, const ModelExample& example) {
+  const auto options = parse_options(example.options);
+  if (!options) return tl::make_unexpected(options.error());
+  auto model = parse_model(rule.path, example.line, example.text, *example.dialect);
+  if (!model) return tl::make_unexpected(model.error());
+  ExampleCase opened;
+  opened.rule_ = &rule;
+  opened.target_ = options->target;
+  opened.proved_ = !options->no_proof && !options->unproven;
+  if (options->log && !options->log_text.empty())
+    opened.messages_ = {options->log_text};
+  else if (options->log)
+    for (const LogExample& log : rule.log_examples)
+      if (log.fires) opened.messages_.push_back(log.text);
+  opened.models_.push_back(*std::move(model));
+  if (options->f16) opened.models_.push_back(as_half(opened.models_.front()));
+  return opened;
+}
+
+Result<std::vector<FoundInExample>> ExampleCase::find(const Model& model) const {
+  std::unique_ptr<Target> target;
+  Prediction prediction;
+  if (!target_.empty()) {
+    auto opened = open_target(target_);
+    if (!opened) return tl::make_unexpected(opened.error());
+    target = *std::move(opened);
+    prediction = target->predict(model);
+  }
+  std::vector<FoundInExample> found;
+  for (std::size_t g = 0; g < model.graphs.size(); ++g) {
+    const DetectContext context{model,
+                                static_cast<int>(g),
+                                model.graphs[g],
+                                target.get(),
+                                target ? &prediction.records : nullptr,
+                                messages_.empty() ? nullptr : &messages_,
+                                true};
+    for (DetectResult& result : run_rule(*rule_, context))
+      found.push_back({std::move(result), static_cast<int>(g)});
+  }
+  return found;
+}
 
 std::string ExampleFailure::text() const {
   return path.empty() ? what : fmt::format("{}:{}: {}", path, line, what);

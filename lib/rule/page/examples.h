@@ -28,4 +28,30 @@ struct ExampleFailure {
 /// the site; `unproven` where the fix is known to differ on purpose.
 std::vector<ExampleFailure> run_rule_examples(const Rule& rule);
 
+/// What a rule finds in one graph of an example.
+struct FoundInExample {
+  DetectResult result;
+  int graph = 0;
+};
+
+/// One model block as its fence line means it, for those who hold other laws over it.
+class ExampleCase {
+ public:
+  /// Reads the block. Error: its text or its fence line is wrong.
+  static Result<ExampleCase> open(const Rule& rule, const ModelExample& example);
+  /// The model of the block and, where it says `f16`, the same in f16.
+  const std::vector<Model>& models() const { return models_; }
+  /// The rule is run on every graph of `model` with the block's target, predicted records and log.
+  Result<std::vector<FoundInExample>> find(const Model& model) const;
+  /// The block says that proofs of its fixes cannot be made, or do not hold.
+  bool proved() const { return proved_; }
+
+ private:
+  const Rule* rule_ = nullptr;
+  std::vector<Model> models_;
+  std::string target_;
+  std::vector<std::string> messages_;
+  bool proved_ = true;
+};
+
 }  // namespace md
