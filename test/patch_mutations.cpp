@@ -92,84 +92,6 @@ bool commutes(std::string_view op) {
                      [&](std::string_view n) { return op.starts_with(n); });
 }
 
-/// Neighbouring operands of one type change places.
-void mutate_operands(const Graph& graph, const Patch& patch, std::size_t i, std::vector<Mutation>& out) {
-  const Node& node = patch.new_nodes[i];
-  for (std::size_t a = 0; a + 1 < node.inputs.size(); ++a) {
-    const Value *x = value_of(graph, patch, node.inputs[a]), *y = value_of(graph, patch, node.inputs[a + 1]);
-    if (!x || !y || node.inputs[a] == node.inputs[a + 1] || x->dtype != y->dtype || x->shape != y->shape)
-      continue;
-    Mutation m{node.op + "'s operands", patch};
-    std::swap(m.patch.new_nodes[i].inputs[a], m.patch.new_nodes[i].inputs[a + 1]);
-    out.push_back(std::move(m));
-  }
-}
-
-/// Another value of a TFLite attribute; the old one where none would be another computation.
-AttrValue another_attribute(const AttributeSpec& spec, const AttrValue& old) {
-  if (spec.ignored) return old;
-  if (const auto* flag = std::get_if<bool>(&old)) return !*flag;
-  if (const auto* real = std::get_if<double>(&old)) return *real == 0 ? 1.0 : -2 * *real - 1;
-  if (const auto* whole = std::get_if<std::int64_t>(&old)) return *whole + 1;
-  if (const auto* word = std::get_if<EnumValue>(&old); word && spec.enumeration) {
-    // A clamp to [-1, 1] shows on every result that is not there already, a ReLU only on negative ones.
-    const char* other = word->name == "NONE" ? "RELU_N1_TO_1" : word->name == "SAME" ? "VALID" : "NONE";
-    if (const auto found = spec.enumeration->find(word->name == "VALID" ? "SAME" : other)) return *found;
-  }
-  return old;
-}
-
-/// Attributes of new TFLite nodes and of nodes that a patch changes, and operands that change places.
-void mutate_attributes(const Graph& graph, const Patch& patch, std::vector<Mutation>& out) {
-  const auto each = [&](const std::string& op, const Attributes& attrs, const auto& set) {
-    const OpSpec* spec = find_op(md::dialect("tflite"), op);
-    for (const auto& [name, value] : attrs) {
-      const AttributeSpec* known = spec ? spec->find(name) : nullptr;
-      const AttrValue changed = known ? another_attribute(*known, value) : value;
-      if (changed == value) continue;
-      Mutation m{op + "'s " + name, patch};
-      set(m.patch, name, changed);
-      out.push_back(std::move(m));
-    }
-  };
-  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
-    const Node& node = patch.new_nodes[i];
-    each(node.op, node.attrs, [i](Patch& p, const std::string& name, const AttrValue& value) {
-      p.new_nodes[i].attrs.set(name, value);
-    });
-    const OpSpec* spec = find_op(md::dialect("tflite"), node.op);
-    if (spec && !spec->commutative) mutate_operands(graph, patch, i, out);
-  }
-  for (std::size_t i = 0; i < patch.node_changes.size(); ++i)
-    each(graph.node(patch.node_changes[i].node).op, patch.node_changes[i].set_attrs,
-         [i](Patch& p, const std::string& name, const AttrValue& value) {
-           p.node_changes[i].set_attrs.set(name, value);
-         });
-}
-
-/// The results of a patch, negated on the way out: what is left where nothing in it can be another.
-void mutate_results(const Dialect& dialect, const Graph& graph, const Patch& patch,
-                    std::vector<Mutation>& out) {
-  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i)
-    for (std::size_t k = 0; k < patch.new_nodes[i].outputs.size(); ++k) {
-      const ValueId result = patch.new_nodes[i].outputs[k];
-      if (result < 0) continue;
-      Value plain = graph.value(result);
-      if (plain.quantization || (!is_float(plain.dtype) && !is_integer(plain.dtype))) continue;
-      plain.name += "/plain";
-      Mutation m{"sign of " + graph.value(result).name, patch};
-      const ValueId between = new_value(m.patch.new_values.size());
-      m.patch.new_values.push_back(plain);
-      m.patch.new_nodes[i].outputs[k] = between;
-      Node negation;
-      negation.op = dialect.name == "pt2" ? "aten.neg.default" : "NEG";
-      negation.inputs = {between}, negation.outputs = {result};
-      if (dialect.name == "pt2") negation.input_names = {"self"};
-      m.patch.new_nodes.push_back(std::move(negation));
-      out.push_back(std::move(m));
-    }
-}
-
 /// Arguments of new aten nodes and of nodes that a patch changes, and operands that change places.
 void mutate_arguments(const Graph& graph, const Patch& patch, std::vector<Mutation>& out) {
   for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
@@ -188,7 +110,15 @@ void mutate_arguments(const Graph& graph, const Patch& patch, std::vector<Mutati
       out.push_back(std::move(m));
       continue;
     }
-    if (!commutes(node.op)) mutate_operands(graph, patch, i, out);
+    for (std::size_t a = 0; a + 1 < node.inputs.size() && !commutes(node.op); ++a) {
+      const Value *x = value_of(graph, patch, node.inputs[a]),
+                  *y = value_of(graph, patch, node.inputs[a + 1]);
+      if (!x || !y || node.inputs[a] == node.inputs[a + 1] || x->dtype != y->dtype || x->shape != y->shape)
+        continue;
+      Mutation m{node.op + "'s operands", patch};
+      std::swap(m.patch.new_nodes[i].inputs[a], m.patch.new_nodes[i].inputs[a + 1]);
+      out.push_back(std::move(m));
+    }
   }
   for (std::size_t i = 0; i < patch.node_changes.size(); ++i)
     for (const auto& [name, value] : patch.node_changes[i].set_attrs) {
@@ -249,22 +179,6 @@ void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& o
   }
 }
 
-/// A TFLite node that computes something else of the same type.
-void mutate_tflite_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& out) {
-  const OpSpec* spec = find_op(md::dialect("tflite"), patch.new_nodes[i].op);
-  if (!spec || !(spec->unary || spec->binary || spec->compare)) return;
-  Mutation m{"operator " + patch.new_nodes[i].op, patch};
-  Node& node = m.patch.new_nodes[i];
-  if (spec->compare)
-    node.op = node.op == "LESS" ? "GREATER" : "LESS";
-  else
-    node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
-  Node plain;
-  plain.op = node.op;
-  node.attrs = with_defaults(md::dialect("tflite"), plain);
-  out.push_back(std::move(m));
-}
-
 }  // namespace
 
 std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, const Patch& patch) {
@@ -296,17 +210,28 @@ std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, cons
       out.push_back(std::move(m));
     }
   }
-  const bool constants = !out.empty();
-  if (dialect.name == "pt2")
-    mutate_arguments(graph, patch, out);
-  else
-    mutate_attributes(graph, patch, out);
+  if (dialect.name == "pt2") mutate_arguments(graph, patch, out);
   if (dialect.name == "pt2" && out.empty()) mutate_types(patch, out);
-  // Beside a constant, a changed operator can be as right as the old one (any scale does in a guarded
-  // hypotenuse).
-  for (std::size_t i = 0; !constants && i < patch.new_nodes.size(); ++i)
-    dialect.name == "pt2" ? mutate_operator(patch, i, out) : mutate_tflite_operator(patch, i, out);
-  if (out.empty()) mutate_results(dialect, graph, patch, out);
+  // A changed operator can be as right as the old one (any scale does in a guarded hypotenuse): only where
+  // nothing else can be changed.
+  if (!out.empty()) return out;
+  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
+    if (dialect.name == "pt2") {
+      mutate_operator(patch, i, out);
+      continue;
+    }
+    const OpSpec* spec = find_op(md::dialect("tflite"), patch.new_nodes[i].op);
+    if (!spec || !(spec->unary || spec->binary || spec->compare)) continue;
+    Mutation m{"operator " + patch.new_nodes[i].op, patch};
+    Node& node = m.patch.new_nodes[i];
+    if (spec->compare)
+      node.op = node.op == "LESS" ? "GREATER" : "LESS";
+    else
+      node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
+    node.attrs = with_defaults(md::dialect("tflite"),
+                               Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
+    out.push_back(std::move(m));
+  }
   return out;
 }
 

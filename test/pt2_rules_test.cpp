@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "lib/diagnose/diagnose.h"
@@ -108,6 +109,31 @@ TEST_CASE("programs without a log have no fatal finding", "[pt2]") {
       INFO(folder.filename().string() << ": " << finding.rule << ": " << finding.message);
       CHECK(finding.severity == "note");
     }
+}
+
+TEST_CASE("programs that a toolchain lowers are not condemned for it", "[pt2]") {
+  std::size_t programs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::fixture("pt2-passes"))) {
+    std::ifstream wanted(entry.path() / "target");
+    std::string target;
+    REQUIRE(wanted >> target);
+    DiagnoseRequest request;
+    auto file = MappedFile::open((entry.path() / "before.pt2").string());
+    REQUIRE(file);
+    auto document = open_pt2(*file);
+    REQUIRE(document);
+    request.document = document->get();
+    request.rules = &book();
+    request.targets = {target};
+    auto outcome = diagnose(request);
+    REQUIRE(outcome);
+    ++programs;
+    for (const Finding& finding : outcome->diagnosis.findings) {
+      INFO(entry.path().filename().string() << ": " << finding.rule << ": " << finding.message);
+      CHECK((finding.severity == "note" || finding.severity == "perf"));
+    }
+  }
+  REQUIRE(programs >= 10);
 }
 
 TEST_CASE("captured programs are mended, and proven equal", "[pt2]") {

@@ -56,8 +56,8 @@ void SiteComparison::note(Proof& record, Apart apart, const Disagreement& at, co
     const std::string was = short_number(at.before), is = short_number(at.after);
     record.nonfinite =
         apart == Apart::nearer
-            ? fmt::format("where the original overflows on the way and gives {} the new version gives {}",
-                          was, is)
+            ? fmt::format("where the original {} on the way and gives {} the new version gives {}",
+                          std::isfinite(at.before) ? "loses the number" : "overflows", was, is)
             : fmt::format(
                   "where numbers near the largest float are summed the new version gives {}, the original {}",
                   is, was);

@@ -158,7 +158,7 @@ constexpr NamedRewrite table[] = {
     {"branches_chosen", 0, 0, "", "torch.cond with branches that only compute: both of them, and where()",
      branches_chosen, ""},
     {"bypassed", 0, 0, "", "a node that gives its operand unchanged: left out", bypassed},
-    {"in_plain_operators", 1, 16, "operators without their overloads",
+    {"in_plain_operators", 1, 24, "operators without their overloads",
      "operators that few toolchains take: written with operators of Core ATen", in_plain_operators, ""},
     {"merged_axes", 1, 2, "a rank, and optionally \"computed\": not where it is only reshaped and permuted",
      "tensors of that rank and above: two neighbouring axes that are treated alike as one", merged_axes, ""},

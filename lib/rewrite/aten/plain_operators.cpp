@@ -185,6 +185,112 @@ std::string embedding_bag(Site& site) {
   return {};
 }
 
+/// Places of values in a sorted list: how many of its numbers lie below. NaN is behind all, as in torch.
+std::string count_below(Site& site, ValueId x, ValueId sorted, bool right) {
+  AtenBuilder& b = site.b;
+  if (x < 0 || sorted < 0) return "an operand is a number";
+  if (b.rank(sorted) != 1 || !element_count(b.shape(sorted)) || !element_count(b.shape(x)))
+    return "its list has several rows, or no known size";
+  if (b.dtype(x) != b.dtype(sorted)) return "values and list have different types";
+  if (element_count(b.shape(x)).value_or(most_indices) * b.shape(sorted)[0] >= most_indices)
+    return "comparing each value with each number of the list would take too much";
+  Shape column = b.shape(x);
+  column.push_back(1);
+  const ValueId above =
+      b.binary(right ? "aten.gt.Tensor" : "aten.ge.Tensor", sorted, b.reshape(x, std::move(column)));
+  const DType type = site.result().dtype;
+  const ValueId below = b.to(b.unary("aten.logical_not.default", above), type);
+  b.result_into(site.out());
+  b.sum(below, b.rank(below) - 1, type);
+  return {};
+}
+std::string bucketize(Site& site) {
+  return count_below(site, aten_operand(site.node, "self"), aten_operand(site.node, "boundaries"),
+                     site.node.attrs.flag("right"));
+}
+std::string searchsorted(Site& site) {
+  if (aten_operand(site.node, "sorter") >= 0) return "its list is sorted by indices of its own";
+  return count_below(site, aten_operand(site.node, "self"), aten_operand(site.node, "sorted_sequence"),
+                     site.node.attrs.flag("right") || site.node.attrs.text("side") == "right");
+}
+
+/// Largest values of windows that tile the image.
+std::string tiled_maxima(Site& site) {
+  const Node& node = site.node;
+  const ValueId x = aten_operand(node, "self") >= 0 ? aten_operand(node, "self") : node.inputs[0];
+  const auto* size = node.attrs.integers("output_size");
+  const Shape shape = site.b.shape(x);
+  if (!size || size->size() != 2 || shape.size() < 3 || node.outputs.size() != 2)
+    return "its size is computed in the graph";
+  std::vector<std::int64_t> window;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t from = shape[shape.size() - 2 + d], to = (*size)[d];
+    if (from < 1 || to < 1 || from % to != 0) return "its windows have different sizes";
+    window.push_back(from / to);
+  }
+  Node pool;
+  pool.op = "aten.max_pool2d_with_indices.default";
+  pool.inputs = {x}, pool.input_names = {"self"}, pool.outputs = node.outputs;
+  pool.attrs.set("kernel_size", window), pool.attrs.set("stride", window);
+  site.b.add_node(std::move(pool));
+  return {};
+}
+
+/// The k-th smallest value along an axis, as the last of the k smallest; which of equal values it was is not
+/// said.
+std::string among_smallest(Site& site, std::int64_t k) {
+  const Node& node = site.node;
+  AtenBuilder& b = site.b;
+  const ValueId x = aten_operand(node, "self") >= 0 ? aten_operand(node, "self") : node.inputs[0];
+  const auto dim = aten_dim(node, "dim", b.rank(x), -1);
+  if (!dim || b.rank(x) == 0) return "its axis is outside the tensor";
+  const std::int64_t size = b.shape(x)[static_cast<std::size_t>(*dim)];
+  if (k == 0) k = (size + 1) / 2;  // the median: the lower of two in the middle
+  if (size < 1 || k < 1 || k > size) return "the length of its axis is not known";
+  if (node.outputs.size() != 2 || (node.outputs[1] >= 0 && (!site.graph.uses(node.outputs[1]).empty() ||
+                                                            site.graph.is_output(node.outputs[1]))))
+    return "the position of the value is read";
+  Shape some = b.shape(x);
+  some[static_cast<std::size_t>(*dim)] = k;
+  const DType type = b.dtype(x);
+  const ValueId values = b.add_value(site.result().name + "_smallest", type, some),
+                places = b.add_value(site.result().name + "_places", DType::i64, some);
+  Node topk;
+  topk.op = "aten.topk.default";
+  topk.inputs = {x}, topk.input_names = {"self"}, topk.outputs = {values, places};
+  topk.attrs.set("k", k), topk.attrs.set("dim", std::int64_t{*dim});
+  topk.attrs.set("largest", false), topk.attrs.set("sorted", true);
+  b.add_node(std::move(topk));
+  b.result_into(site.out());
+  if (node.attrs.flag("keepdim"))
+    b.slice(values, *dim, k - 1, k);
+  else
+    b.select(values, *dim, k - 1);
+  return {};
+}
+std::string kth_value(Site& site) {
+  const std::int64_t k = site.node.attrs.integer("k", -1);
+  return k < 1 ? "its k is computed in the graph" : among_smallest(site, k);
+}
+std::string median(Site& site) {
+  return site.node.op == "aten.median.dim" ? among_smallest(site, 0) : "it is taken over all elements";
+}
+
+/// bias + x y, as a product and a sum.
+std::string product_and_sum(Site& site) {
+  const Node& node = site.node;
+  const ValueId bias = aten_operand(node, "self"), x = aten_operand(node, "mat1"),
+                y = aten_operand(node, "mat2");
+  if (bias < 0 || x < 0 || y < 0) return "an operand is missing";
+  if (node.attrs.number("alpha", 1) != 1 || node.attrs.number("beta", 1) != 1) return "its terms are scaled";
+  const ValueId product = site.b.make("aten.mm.default", {{"self", x}, {"mat2", y}}, {}, site.result().dtype,
+                                      site.result().shape);
+  site.b.result_into(site.out());
+  site.b.binary("aten.add.Tensor", product, bias);
+  site.exactness = Exactness::rounding;
+  return {};
+}
+
 /// An axis counted from the end, from the front.
 std::string axis_from_front(Site& site) {
   const ValueId x =
@@ -245,13 +351,19 @@ constexpr PlainForm forms[] = {
     {"aten.__rshift__", shift_right, "divided by a power of two, rounded down"},
     {"aten._embedding_bag", embedding_bag, "embedded rows times their membership in bags"},
     {"aten._embedding_bag_forward_only", embedding_bag, "embedded rows times their membership in bags"},
+    {"aten.adaptive_max_pool2d", tiled_maxima, "a max pool with windows that tile the image"},
+    {"aten.addmm", product_and_sum, "a product and a sum"},
     {"aten.affine_grid_generator", affine_grid, "stored coordinates times the map"},
     {"aten.avg_pool2d", plain_average, "averages of whole windows, times the ratio of the divisors",
      has_divisor},
     {"aten.bitwise_left_shift", shift_left, "times a power of two"},
     {"aten.bitwise_right_shift", shift_right, "divided by a power of two, rounded down"},
+    {"aten.bucketize", bucketize, "compared with the sorted list, and counted"},
     {"aten.cumsum", axis_from_front, "the axis counted from the front", counts_from_end, true},
     {"aten.embedding_bag", embedding_bag, "embedded rows times their membership in bags"},
+    {"aten.kthvalue", kth_value, "the last of the k smallest"},
+    {"aten.median", median, "the last of the smaller half"},
+    {"aten.searchsorted", searchsorted, "compared with the sorted list, and counted"},
     {"aten.topk", sorted_largest, "the same elements, sorted", is_unsorted, true},
     {"aten.tril_indices", lower_triangle, "the indices stored"},
     {"aten.triu_indices", upper_triangle, "the indices stored"},
