@@ -21,16 +21,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string operator_name(const Node& node) {
-  return node.custom.empty() || (node.op != "CUSTOM" && node.op != "STABLEHLO_COMPOSITE")
-             ? node.op
-             : node.op + " " + node.custom;
-}
-
 std::map<std::string, std::size_t> histogram(const Model& model) {
   std::map<std::string, std::size_t> counts;
   for (const Graph& graph : model.graphs)
-    for (const NodeId id : graph.order) ++counts[operator_name(graph.node(id))];
+    for (const NodeId id : graph.order) ++counts[shown_name(graph, graph.node(id))];
   return counts;
 }
 
@@ -128,7 +122,7 @@ Json graph_json(const Graph& graph, const Dialect& dialect) {
     Json attributes = Json::object();
     for (const auto& [key, value] : node.attrs) attributes[key] = print_attribute(value);
     nodes.push_back({{"id", id},
-                     {"op", operator_name(node)},
+                     {"op", shown_name(graph, node)},
                      {"name", node.name},
                      {"layer", node.layer},
                      {"version", node.version},

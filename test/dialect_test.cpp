@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <set>
+#include <sstream>
+#include <string>
 
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
@@ -146,8 +148,8 @@ TEST_CASE("a unary site of an exported program is tried on every value of a smal
 TEST_CASE("the engine compares no format by name", "[dialect]") {
   namespace fs = std::filesystem;
   std::size_t files = 0;
-  for (const char* folder : {"base", "graph", "op", "edit", "eval", "proof", "fp16", "rule",
-                             "diagnose", "report", "verify", "../rules", "../app"})
+  for (const char* folder : {"base", "graph", "op", "edit", "eval", "proof", "fp16", "rule", "diagnose",
+                             "report", "verify", "../rules", "../app"})
     for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/lib/" + folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
       ++files;
@@ -161,4 +163,32 @@ TEST_CASE("the engine compares no format by name", "[dialect]") {
       }
     }
   CHECK(files > 200);
+}
+
+TEST_CASE("the engine lists no operators by name", "[dialect]") {
+  namespace fs = std::filesystem;
+  std::set<std::string> names;
+  for (const Dialect* known : dialects())
+    for (const std::string& op : op_names(*known)) names.insert('"' + op + '"');
+  REQUIRE(names.size() > 150);
+  std::size_t files = 0;
+  for (const char* folder : {"base", "graph", "op", "edit", "eval", "proof", "fp16", "target", "rule",
+                             "report", "verify", "config", "baseline"})
+    for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() + "/lib/" + folder)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+      ++files;
+      std::istringstream text(test::read_text(entry.path().string()));
+      for (std::string line; std::getline(text, line);) {
+        line = line.substr(0, line.find("//"));
+        for (std::size_t at = line.find('"'); at != std::string::npos;) {
+          const std::size_t end = line.find('"', at + 1);
+          if (end == std::string::npos) break;
+          const std::string word = line.substr(at, end - at + 1);
+          INFO(entry.path().string() << ": " << line);
+          CHECK_FALSE((names.count(word) != 0 || word.starts_with("\"aten.")));
+          at = line.find('"', end + 1);
+        }
+      }
+    }
+  CHECK(files > 150);
 }

@@ -107,9 +107,7 @@ ReportedLocation locate(const Model& model, int graph_index, NodeId id, ValueId 
   if (id >= 0 && static_cast<std::size_t>(id) < graph.nodes.size()) {
     const Node& node = graph.node(id);
     location.node = node.origin;
-    location.op = node.op;
-    if (!node.custom.empty() && (node.op == "CUSTOM" || node.op == "STABLEHLO_COMPOSITE"))
-      location.op += " " + node.custom;
+    location.op = shown_name(graph, node);
     location.layer = node.layer;
     if (node.origin == none_id) location.origin = node.origins;
     for (const SourceLocation& source : node.source)

@@ -62,7 +62,9 @@ class NameIndex {
         const Node& node = graph.node(id);
         operators_[node.op].push_back(place);
         if (!node.name.empty()) nodes_[node.name].push_back(place);
-        if (node.op.starts_with("aten.")) operators_["aten::" + node.op.substr(5)].push_back(place);
+        const auto tool_name = graph.dialect ? graph.dialect->tool_name : nullptr;
+        if (std::string other = tool_name ? tool_name(node.op) : std::string(); !other.empty())
+          operators_[std::move(other)].push_back(place);
       }
     }
   }

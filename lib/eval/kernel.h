@@ -101,9 +101,8 @@ inline std::int64_t product(std::span<const std::int64_t> dims) {
   return p;
 }
 
-/// TFLite's fused activation, on reals, in place.
+/// A fused activation, on reals, in place.
 enum class Activation { none, relu, relu_n1_to_1, relu6, tanh, sign_bit };
-std::optional<Activation> fused_activation(const Attributes& attrs);
 template <class T>
 void activate(Activation activation, std::span<T> values);
 

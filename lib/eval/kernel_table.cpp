@@ -126,17 +126,6 @@ std::vector<std::int64_t> strides_of(const Shape& shape) {
   return strides;
 }
 
-std::optional<Activation> fused_activation(const Attributes& attrs) {
-  const std::string_view text = attrs.text("fused_activation_function", "NONE");
-  if (text == "NONE" || text.empty()) return Activation::none;
-  if (text == "RELU") return Activation::relu;
-  if (text == "RELU_N1_TO_1") return Activation::relu_n1_to_1;
-  if (text == "RELU6") return Activation::relu6;
-  if (text == "TANH") return Activation::tanh;
-  if (text == "SIGN_BIT") return Activation::sign_bit;
-  return std::nullopt;
-}
-
 template <class T>
 void activate(Activation activation, std::span<T> values) {
   // A NaN stays a NaN: max(NaN, 0) as std::max(v, 0) keeps its first argument.

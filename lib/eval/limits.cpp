@@ -8,6 +8,7 @@
 
 #include "lib/eval/kernel.h"
 #include "lib/eval/node_place.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
@@ -29,40 +30,6 @@ std::int64_t half_of_memory() {
 
 double size(const KernelCall& call, std::size_t i) {
   return call.has(i) ? static_cast<double>(call.in(i).size()) : 0;
-}
-double dim(const KernelCall& call, std::size_t i, std::size_t d) {
-  return call.has(i) && d < call.in(i).shape.size() ? static_cast<double>(call.in(i).shape[d]) : 1;
-}
-double last(const KernelCall& call, std::size_t i) {
-  return call.has(i) && !call.in(i).shape.empty() ? static_cast<double>(call.in(i).shape.back()) : 1;
-}
-
-/// Terms of each of `count` elements, for the operators whose terms are not just the operand's elements.
-double terms_of(const KernelCall& call, double count) {
-  const std::string_view op = call.node.op;
-  if (op == "FULLY_CONNECTED") return last(call, 1);
-  if (op == "BATCH_MATMUL")
-    return call.attrs().flag("adj_x") && call.in(0).rank() >= 2 ? dim(call, 0, call.in(0).shape.size() - 2)
-                                                                : last(call, 0);
-  if (op == "CONV_2D") return size(call, 1) / std::max(1.0, dim(call, 1, 0));
-  if (op == "CONV_3D") return size(call, 1) / std::max(1.0, last(call, 1));
-  if (op == "DEPTHWISE_CONV_2D") return dim(call, 1, 1) * dim(call, 1, 2);
-  if (op == "TRANSPOSE_CONV" || op == "CONV_3D_TRANSPOSE")
-    return size(call, 2) / std::max(1.0, last(call, 2)) * size(call, 1) / count;
-  if (op.ends_with("_POOL_2D"))
-    return static_cast<double>(call.attrs().integer("filter_height", 1)) *
-           static_cast<double>(call.attrs().integer("filter_width", 1));
-  if (op.starts_with("NON_MAX_SUPPRESSION")) return size(call, 1) * size(call, 1) / count;
-  if (op == "RFFT2D") return 2 * (last(call, 0) + dim(call, 0, call.in(0).shape.size() - 2));
-  if (op == "STABLEHLO_DOT_GENERAL" || op == "STABLEHLO_CONVOLUTION")
-    return std::sqrt(size(call, 0) * size(call, 1) / count) + size(call, 1) / count;
-  if (op == "LSTM" || op == "RNN" || op == "SVDF" || op.starts_with("UNIDIRECTIONAL_") ||
-      op.starts_with("BIDIRECTIONAL_")) {
-    double weights = 0;
-    for (std::size_t i = 1; i < call.count(); ++i) weights += size(call, i);
-    return weights * size(call, 0) / std::max(1.0, last(call, 0)) / count;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -104,7 +71,8 @@ double work_of_result(const KernelCall& call, std::int64_t count) {
   const auto n = static_cast<double>(std::max<std::int64_t>(count, 1));
   double read = 0;
   for (std::size_t i = 0; i < call.count(); ++i) read += size(call, i);
-  const double terms = terms_of(call, n);
+  const Dialect* dialect = call.graph.dialect;
+  const double terms = dialect && dialect->evaluated_terms ? dialect->evaluated_terms(call, n) : 0;
   const bool watched = call.options.watch_sums || call.mode().is_f16() || call.wide();
   return n * (element_cost + terms * (watched ? watched_cost : 1)) + read;
 }

@@ -109,7 +109,8 @@ class Pinning {
     if (!holds_sizes(out.dtype) || out.is_constant()) return;
     const auto count = element_count(out.shape);
     if (!count || *count > max_size_bytes / 8) return;
-    if (node.op == "SHAPE" && node.inputs.size() == 1 && is_fixed(graph_.value(node.inputs[0]).shape)) {
+    const OpSpec* row = row_of(graph_, node);
+    if (row && row->gives_shape && node.inputs.size() == 1 && is_fixed(graph_.value(node.inputs[0]).shape)) {
       out.constant = size_bytes(graph_.value(node.inputs[0]).shape, out.dtype);
       return;
     }

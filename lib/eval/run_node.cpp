@@ -8,6 +8,7 @@
 
 #include "lib/eval/limits.h"
 #include "lib/eval/node_place.h"
+#include "lib/op/dialect.h"
 
 namespace md {
 namespace {
@@ -32,7 +33,8 @@ bool is_complex(DType dtype) { return dtype == DType::c32 || dtype == DType::c64
 /// A complex element has two lanes: kernels that do not know would read half of the numbers, or write past
 /// the end.
 Status check_lanes(const KernelEntry& entry, const KernelCall& call) {
-  if (entry.complex || call.carriers || entry.op.starts_with("aten.")) return {};
+  if (entry.complex || call.carriers || (call.graph.dialect && call.graph.dialect->complex_kernels))
+    return {};
   std::optional<DType> real, complex;
   const auto see = [&](DType dtype) { (is_complex(dtype) ? complex : real) = dtype; };
   for (const ValueId v : call.node.outputs)

@@ -15,6 +15,7 @@
 
 namespace md {
 
+struct KernelCall;
 struct KernelEntry;
 class PatchBuilder;
 
@@ -49,7 +50,14 @@ struct Dialect {
   /// The name of the operator that writes none of its operands and computes the same; null: there are no
   /// others.
   std::string (*functional_form)(std::string_view op) = nullptr;
+  /// What a tool of the format calls the operator where that is another name ("aten::add.Tensor"), "" where
+  /// it is not; null: nowhere.
+  std::string (*tool_name)(std::string_view op) = nullptr;
+  /// Terms of each of `results` elements that a kernel is about to compute, by the shapes at hand, for limits
+  /// on work; null: none is counted.
+  double (*evaluated_terms)(const KernelCall& call, double results) = nullptr;
   std::span<const KernelGroup> kernels = {};
+  bool complex_kernels = false;  ///< all kernels know that a complex element has two lanes
   /// Seconds of this format's kernels for a multiply-add, where compiled ones take 1: budgets divide by it.
   double kernel_slowness = 1;
 

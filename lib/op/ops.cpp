@@ -56,6 +56,11 @@ const OpSpec* row_of(const Graph& graph, const Node& node) {
   return graph.dialect ? row_of(*graph.dialect, node.op) : nullptr;
 }
 
+std::string shown_name(const Graph& graph, const Node& node) {
+  const OpSpec* row = row_of(graph, node);
+  return row && row->named && !node.custom.empty() ? node.op + " " + node.custom : node.op;
+}
+
 bool is_elementwise(const Graph& graph, const Node& node) {
   const OpSpec* row = row_of(graph, node);
   return row && row->is_elementwise();

@@ -105,7 +105,9 @@ struct OpSpec {
   std::optional<ValueRange> (*range)(const Node& node, const RangeOf& operand) = nullptr;
   /// Its operands that say where another's elements lie; null: none.
   std::vector<IndexUse> (*indices)(const Graph& graph, const Node& node) = nullptr;
-  bool chooses = false;   ///< runs one of the graphs that it calls
+  bool gives_shape = false;  ///< its result is the list of its operand's dimensions
+  bool named = false;        ///< `Node::custom` says what it is: a custom operator, a composite
+  bool chooses = false;      ///< runs one of the graphs that it calls
   bool restores = false;  ///< gives the real numbers of its first operand, another encoding of the same data
   /// Terms of each sum that it computes; null: 1.
   std::int64_t (*terms)(const Graph& graph, const Node& node) = nullptr;
@@ -137,6 +139,8 @@ struct OpSpec {
 /// The row of a node's operator in its graph's dialect; null: there is none, nothing is known of it.
 const OpSpec* row_of(const Graph& graph, const Node& node);
 const OpSpec* row_of(const Dialect& dialect, std::string_view op);
+/// The operator's name, with what says which one it is ("CUSTOM Convolution2DTransposeBias").
+std::string shown_name(const Graph& graph, const Node& node);
 /// The questions that need no row at hand; false for operators without one.
 bool is_elementwise(const Graph& graph, const Node& node);
 bool has_state(const Graph& graph, const Node& node);

@@ -203,7 +203,7 @@ class Parser {
       const int line = lexer_.peek().line;
       const std::string key = lexer_.take().text;
       const AttributeSpec* known = spec ? spec->find(key) : nullptr;
-      if (spec && !known && key != "subgraphs" && node.op != "CUSTOM") {
+      if (spec && !known && key != "subgraphs" && node.op != model_.dialect->custom_operator) {
         std::vector<std::string> names;
         for (const AttributeSpec& attribute : spec->attributes) names.push_back(attribute.name);
         return void(lexer_.fail(

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/op/ops.h"
+
 namespace md {
 
 std::vector<std::int64_t> CheckSpec::operands(std::string_view key) const {
@@ -33,10 +35,13 @@ const std::string& DelegateView::name(ValueId id) const {
 }
 
 bool DelegateView::is_half_constant_dequantize(const Node& node) const {
-  if (node.op != "DEQUANTIZE" || node.inputs.size() != 1 || node.outputs.size() != 1 || node.inputs[0] < 0)
+  const OpSpec* row = row_of(graph_, node);
+  if (!row || !row->restores || node.inputs.size() != 1 || node.outputs.size() != 1 || node.inputs[0] < 0 ||
+      node.outputs[0] < 0)
     return false;
   const Value& value = graph_.value(node.inputs[0]);
-  return value.dtype == DType::f16 && value.is_constant();
+  return value.dtype == DType::f16 && value.is_constant() &&
+         graph_.value(node.outputs[0]).dtype != DType::f16;
 }
 
 ValueId DelegateView::operand(const Node& node, std::size_t index) const {

@@ -11,8 +11,9 @@ namespace md {
 namespace {
 
 /// "GATHER_ND: ", "CUSTOM Name: ".
-std::string line_head(const Node& node) {
-  return node.op == "CUSTOM" ? fmt::format("CUSTOM {}: ", node.custom) : node.op + ": ";
+std::string line_head(const Graph& graph, const Node& node) {
+  const bool by_code = graph.dialect && node.op == graph.dialect->custom_operator;
+  return by_code ? fmt::format("{} {}: ", node.op, node.custom) : node.op + ": ";
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ TableTarget::NodeVerdict TableTarget::judge(const DelegateView& view, int graph,
       verdict.records.push_back(std::move(record));
     }
   };
-  run(checks_->checks_for(node), line_head(node), false);
+  run(checks_->checks_for(view.graph(), node), line_head(view.graph(), node), false);
   if (!verdict.records.empty()) return verdict;
   if (const auto kernel = checks_->kernels.find(node.op); kernel != checks_->kernels.end())
     run(kernel->second, "", true);

@@ -98,14 +98,15 @@ struct Reader {
 
 }  // namespace
 
-const CheckList& Table::checks_for(const Node& node) const {
+const CheckList& Table::checks_for(const Graph& graph, const Node& node) const {
   const auto in = [](const auto& section, const std::string& name,
                      const CheckList& otherwise) -> const CheckList& {
     const auto found = section.find(name);
     return found == section.end() ? otherwise : found->second;
   };
-  if (node.op == "CUSTOM") return in(customs, node.custom, unknown_custom);
-  if (node.op == "STABLEHLO_COMPOSITE") return in(composites, node.custom, unknown_composite);
+  if (const OpSpec* row = row_of(graph, node); row && row->named)
+    return node.op == graph.dialect->custom_operator ? in(customs, node.custom, unknown_custom)
+                                                     : in(composites, node.custom, unknown_composite);
   return in(operators, node.op, unknown_operator);
 }
 

@@ -34,7 +34,7 @@ struct Table {
   std::string static_only;  ///< what is said of a graph with sizes that are known only at run time; empty:
                             ///< they are taken
   /// Checks of a node, in the runtime's order.
-  const CheckList& checks_for(const Node& node) const;
+  const CheckList& checks_for(const Graph& graph, const Node& node) const;
 };
 
 /// `path` is for messages. Errors name the path and the place: malformed JSON, an unknown check or sequence,

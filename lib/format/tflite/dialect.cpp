@@ -97,6 +97,7 @@ constinit const Dialect dialect_tflite = {
     .infer = infer_tflite_types,
     .complete_attributes = set_derived_attributes,
     .misfit = misfit,
+    .evaluated_terms = evaluated_terms,
     .kernels = kernel_groups,
     .executed_graphs = executed_graphs,
     .first_unsized = first_unsized_value,

@@ -2,9 +2,17 @@
 #pragma once
 #include <span>
 
+#include <optional>
+
 #include "lib/eval/kernel.h"
 
 namespace md {
+
+/// What the attribute fused_activation_function says; nullopt: no word of the format.
+std::optional<Activation> fused_activation(const Attributes& attrs);
+/// Terms of each of `results` elements, for the operators whose terms are not just the operand's elements
+/// (see Dialect::evaluated_terms).
+double evaluated_terms(const KernelCall& call, double results);
 
 std::span<const KernelEntry> unary_kernels();
 std::span<const KernelEntry> binary_kernels();

@@ -324,6 +324,8 @@ void add_operator_facts(OpTable& table) {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   for (const auto& [op, rule] : indices) row_named(table, op).indices = rule;
+  row_named(table, "SHAPE").gives_shape = true;
+  for (const std::string_view op : {"CUSTOM", "STABLEHLO_COMPOSITE"}) row_named(table, op).named = true;
   for (const std::string_view op : {"IF", "STABLEHLO_CASE"}) row_named(table, op).chooses = true;
   for (const std::string_view op : {"DEQUANTIZE", "DENSIFY"}) row_named(table, op).restores = true;
 }

@@ -26,6 +26,12 @@ bool recognizes(Bytes file) {
          (std::memcmp(file.data(), "PK\x03\x04", 4) == 0 || std::memcmp(file.data(), "PK\x05\x06", 4) == 0);
 }
 
+/// "aten::add.Tensor": an operator in the tools' own texts.
+std::string tool_name(std::string_view op) {
+  constexpr std::string_view library = "aten.";
+  return op.starts_with(library) ? "aten::" + std::string(op.substr(library.size())) : std::string();
+}
+
 std::optional<std::string> misfit(const Graph& graph, const Node& node) {
   if (auto wanted = schema_misfit(graph, node)) return "expected " + *wanted;
   if (auto wanted = aten_type_misfit(graph, node)) return "expected " + *wanted;
@@ -44,7 +50,9 @@ constinit const Dialect dialect_torch = {
     .operators = torch_ops,
     .misfit = misfit,
     .functional_form = aten_functional,
+    .tool_name = tool_name,
     .kernels = kernel_groups,
+    .complex_kernels = true,
     .kernel_slowness = 40,
     .executed_graphs = called_graphs,
     .graphs_inside_nodes = true,
