@@ -1,7 +1,7 @@
 // What the accelerator merges into a SPLIT, pair by pair as the real runtime (2.3.0) computed it.
 #include <fmt/format.h>
 
-#include "lib/format/tflite/split_merge.h"
+#include "lib/runtime/litert/split_merge.h"
 #include "test/detector_check.h"
 
 using namespace detector_check;

@@ -3,7 +3,7 @@
 
 #include "lib/format/tflite/builder.h"
 #include "lib/format/tflite/queries.h"
-#include "lib/format/tflite/split_merge.h"
+#include "lib/runtime/litert/split_merge.h"
 #include "lib/rule/page/detector.h"
 
 namespace md {

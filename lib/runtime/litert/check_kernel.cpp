@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "lib/format/tflite/queries.h"
-#include "lib/format/tflite/split_merge.h"
 #include "lib/runtime/litert/bhwc.h"
+#include "lib/runtime/litert/split_merge.h"
 #include "lib/target/check.h"
 
 namespace md {

@@ -1,9 +1,10 @@
-#include "lib/format/tflite/split_merge.h"
+#include "lib/runtime/litert/split_merge.h"
 
 #include <algorithm>
 #include <set>
 
 #include "lib/format/tflite/queries.h"
+#include "lib/op/ops.h"
 #include "lib/runtime/litert/bhwc.h"
 
 namespace md {
@@ -133,8 +134,11 @@ Step step(const Graph& graph, const Node& split, const Node& reader, ValueId val
       bhwc(graph.value(reader.outputs.front()).shape) != bhwc(graph.value(value).shape))
     return {};
   if (is_dropped(graph, reader)) return {true, none_id};
-  if (is_unary_elementwise(reader.op)) return {true, none_id};
-  if (!is_binary_elementwise(reader.op) || reader.inputs.size() != 2) return {};
+  const OpSpec* row = row_of(graph, reader);
+  if (!row || !row->is_elementwise()) return {};
+  const bool two = row->binary || row->compare;
+  if (!two && row->primitive != Primitive::select) return {true, none_id};
+  if (!two || reader.inputs.size() != 2) return {};
   if (reader.inputs[0] == reader.inputs[1]) return {true, none_id};
   const std::size_t at = reader.inputs[0] == value ? 0 : 1;
   if (is_constant_operand(graph, reader.inputs[1 - at])) return {true, none_id};
