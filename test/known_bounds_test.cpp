@@ -62,7 +62,7 @@ TEST_CASE("bounds of integers follow the program", "[bounds]") {
   CHECK(bounds("%v = aten.add.Tensor(self = %c) { other = 3 } : i64[3]") == "2..7");
   CHECK(bounds("%v = aten.mul.Tensor(self = %c) { other = -2 } : i64[3]") == "-8..2");
   CHECK(bounds("%a = aten.remainder.Scalar(self = %i) { other = 4 } : i64[3]\n"
-               "%v = aten.cat.default(tensors = %a, tensors = %c) : i64[6]") == "-1..4");
+               "%v = aten.cat.default(%a, %c) : i64[6]") == "-1..4");
   CHECK(bounds("%a = aten.ge.Scalar(self = %i) { other = 0 } : bool[3]\n"
                "%v = aten.where.self(condition = %a, self = %c, other = %c) : i64[3]") == "-1..4");
 }
@@ -83,9 +83,9 @@ TEST_CASE("bounds stop where a number may wrap, be none, or be missing", "[bound
   CHECK(bounds("%o = aten.full.default() { fill_value = true, size = [2] } : bool[2]\n"
                "%v = aten.any.default(self = %o) : bool[]") == "1..1");
   // Its declared size says how many rows a check wants, not how many there are.
-  CHECK(bounds("%r = aten.index.Tensor(self = %i, indices = %b) : i64[3]\n"
+  CHECK(bounds("%r = aten.index.Tensor(%i, %b) : i64[3]\n"
                "%v = aten.sym_size.int(self = %r) { dim = 0 } : symint[]") == "0..any");
-  CHECK(bounds("%r = aten.index.Tensor(self = %i, indices = %b) : i64[3]\n"
+  CHECK(bounds("%r = aten.index.Tensor(%i, %b) : i64[3]\n"
                "%v = aten.argmax.default(self = %r) : i64[]") == "unknown");
   // A bound that is a tensor may be anything.
   CHECK(bounds("%v = aten.clamp.Tensor(self = %c, min = %i) : i64[3]") == "unknown");

@@ -194,7 +194,7 @@ TEST_CASE("logs of runs that went well have no failure", "[log]") {
         "[program.cpp:130] Program loaded\nI 00:00:00.001545 executorch:runner.cpp:181] Model file a.pte is "
         "loaded.\n"
         "Output 0: tensor(sizes=[1, 5], [0.1, 0.2])\n",
-        "===== 5 passed, 0 failed in 1.2s =====\n",
+        "===== 5 passed, 0 failed in 1.2s =====\n", "stack:\n  File \"a.py\", line 3, in f\n    g()\nDone.\n",
         "Epoch 1/3 loss 0.3\nEpoch 2/3 loss 0.2\nModel saved to out.pt\n"}) {
     INFO(text);
     CHECK(leads(text).empty());

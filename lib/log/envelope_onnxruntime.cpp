@@ -70,6 +70,7 @@ void read_onnxruntime(std::string_view message, Record& record) {
     read_running_node(message, record);
   }
   if (record.tool != "onnxruntime") return;
+  if (record.told().stage == Stage::unknown) record.tell().stage = stage_of(message, {});
   if (const std::string_view of = behind(message, " of operator ("); !of.empty()) {
     set(record.tell().op, up_to(of, ")\n"));
     set(record.tell().node, up_to(behind(of, "in node ("), ")\n"));

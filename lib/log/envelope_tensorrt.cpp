@@ -66,8 +66,8 @@ void read_error_code(std::string_view message, Record& record) {
     record.tell().stage =
         has(message, "IExecutionContext") || has(message, "setInputShape") || has(message, "enqueue")
             ? Stage::run
-        : has(message, "eserializ") ? Stage::load
-                                    : Stage::build;
+        : has(message, "erializ") ? Stage::load
+                                  : Stage::build;
   const std::string_view named = behind(message, "any implementation for node ");
   set(record.tell().node, named.substr(0, named.find(".)")));
 }

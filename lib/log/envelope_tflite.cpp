@@ -1,6 +1,8 @@
 // TensorFlow Lite: kernel checks, nodes that fail, the classic delegate.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "lib/log/envelope.h"
 #include "lib/log/vocabulary.h"
 
@@ -37,11 +39,24 @@ Position find_position(std::string_view message) {
   return {};
 }
 
+/// The interpreter for microcontrollers says "Node CONV_2D (number 1f) failed to prepare", in hexadecimal.
+void read_micro_node(std::string_view message, Record& record) {
+  const std::size_t number = message.find(" (number ");
+  if (number == std::string_view::npos || number == 0 || !has(message, ") failed to ")) return;
+  const std::size_t blank = message.find_last_of(" \n", number - 1);
+  if (blank == std::string_view::npos) return;
+  if (record.tool.empty()) record.tool = "tflite";
+  record.tell().op = message.substr(blank + 1, number - blank - 1);
+  record.tell().node = fmt::format("0x{}", up_to(message.substr(number + 9), ")\n"));
+  if (record.told().stage == Stage::unknown)
+    record.tell().stage = has(message, "failed to invoke") ? Stage::run : Stage::prepare;
+}
+
 /// "Node number 5 (CONV_2D) failed to prepare": operator and number; a delegate
 /// is no operator.
 void read_node(std::string_view message, Record& record) {
   const std::size_t at = message.find("Node number ");
-  if (at == std::string_view::npos) return;
+  if (at == std::string_view::npos) return read_micro_node(message, record);
   const std::string_view rest = message.substr(at + 12);
   const std::string_view number = up_to(rest, " \n(");
   const std::string_view name = up_to(behind(rest.substr(0, 120), "("), ")\n");
@@ -107,7 +122,7 @@ void read_tflite(std::string_view message, Record& record) {
     record.tool = "tflite-xnnpack";
   const std::string_view headline = record.headline();
   if (const std::size_t reason = operator_line(headline);
-      reason != std::string_view::npos && record.tell().op.empty() &&
+      names_operator(headline) && record.tell().op.empty() &&
       (record.tool.empty() || record.tool == "litert-gpu" || record.tool == "tflite-gpu")) {
     record.tell().op = headline.substr(0, reason - 1);
     if (record.tell().stage == Stage::unknown) record.tell().stage = Stage::prepare;

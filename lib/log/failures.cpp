@@ -46,7 +46,7 @@ bool follows(const Record& lead, const Record& next) {
   return true;
 }
 
-bool is_refusal(const Record& record) { return operator_line(record.headline()) != std::string_view::npos; }
+bool is_refusal(const Record& record) { return names_operator(record.headline()); }
 
 }  // namespace
 

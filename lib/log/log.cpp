@@ -228,6 +228,7 @@ bool LogParser::continue_record(Stream& stream, const LogLine& line) {
 
 void LogParser::close_traceback(Stream& stream) {
   Record record = stream.traceback->record();
+  const bool failure = stream.traceback->is_failure();
   stream.traceback.reset();
   const Words words = find_words(record.message);
   builder_.note_delegate(words);
@@ -245,7 +246,11 @@ void LogParser::close_traceback(Stream& stream) {
     if (!version.empty()) builder_.load(stream.load).versions["litert-gpu"] = version;
   }
   stream.last_line = record.line_end;
-  stream.last = builder_.add(std::move(record), passes_on ? Weight::symptom : Weight::cause, stream.load);
+  stream.last = builder_.add(std::move(record),
+                             !failure    ? Weight::none
+                             : passes_on ? Weight::symptom
+                                         : Weight::cause,
+                             stream.load);
   if (stream.traceback_quiet) builder_.count_only_at_end(stream.last);
   stream.quiet_parent = stream.open_brace = stream.in_node = false;
   stream.in_block = words.delegate_header && !words.delegate_count;

@@ -100,6 +100,7 @@ Traceback::Traceback(int line, std::string_view text, bool frames)
   if (!frames) return;
   margin_ = indent_of(text);
   if (is_head(text)) return;
+  headless_ = true;
   margin_ = margin_ >= 2 ? margin_ - 2 : 0;  // frames stand two blanks behind their head
   look_at_frame(trim_left(text));
 }
@@ -172,6 +173,11 @@ Traceback::Step Traceback::take_message(int line, std::string_view text, bool pr
   if (!bare) exception_ += '\n';
   exception_ += text.substr(std::min(margin_, indent_of(text)));
   return Step::taken;
+}
+
+bool Traceback::is_failure() const {
+  const std::string_view said = exception_;
+  return !headless_ || said.empty() || exception_line(said.substr(0, said.find('\n')));
 }
 
 Record Traceback::record() const {

@@ -23,6 +23,8 @@ class Traceback {
   /// causes), for rules that look at files. `line_main` is the line of the final exception. A traceback that
   /// was cut before its exception says so in `decisive`.
   Record record() const;
+  /// False for frames without a head, below which stands no exception: a stack that was printed on the way.
+  bool is_failure() const;
 
  private:
   Step take_frame(int line, std::string_view text);
@@ -39,6 +41,7 @@ class Traceback {
   std::size_t margin_ = 0;  ///< blanks in front of the whole traceback, as in an indented quotation
   int begin_, end_, main_;
   int blanks_ = 0;          ///< blank lines since the last line of the message
+  bool headless_ = false;   ///< began with a frame
   bool chained_ = false;    ///< a connector was seen: the next traceback continues this one
   bool code_next_ = false;  ///< behind a frame comes the line of code, whatever it looks like
 };

@@ -37,6 +37,7 @@ constexpr FileTool source_tools[] = {
     {"gpu_environment.h", "litert-gpu", Stage::load},
     {"environment.cc", "litert-gpu", Stage::load},
     {"dispatch_delegate.cc", "litert-gpu", Stage::prepare},
+    {"model.cc", "litert-gpu", Stage::prepare},
     {"inference_calculator", "mediapipe", Stage::prepare},
     {"calculator_graph.cc", "mediapipe", Stage::run},
     {"operator_registry.cpp", "executorch", Stage::load},
@@ -245,6 +246,7 @@ std::string_view tool_of(const LogLine& line, const Words& words) {
     if (line.tag == "Interpreter" || line.tag == "TensorFlowLite") return "tflite";
     if (line.tag == "onnxruntime") return line.tag;
   } else if (!line.tag.empty()) {
+    if (line.tag == "torch-tensorrt") return line.tag;
     const std::string_view tool = tool_of_path(line.tag);
     if (!tool.empty()) return tool;
     if (line.tag == "opencv") return line.tag;
@@ -296,6 +298,16 @@ std::size_t operator_line(std::string_view text) {
     at = colon;
   }
   return text[at] == ':' && (at + 1 == text.size() || text[at + 1] == ' ') ? at + 1 : std::string_view::npos;
+}
+
+bool names_operator(std::string_view text) {
+  static constexpr std::string_view statuses[] = {
+      "INTERNAL",    "INVALID_ARGUMENT", "NOT_FOUND", "UNIMPLEMENTED", "FAILED_PRECONDITION",
+      "UNAVAILABLE", "UNKNOWN",          "ABORTED",   "OUT_OF_RANGE",  "RESOURCE_EXHAUSTED",
+      "CANCELLED",   "RET_CHECK",        "FAILURE",   "TFLITE",        "INVALID_GRAPH"};
+  if (operator_line(text) == std::string_view::npos) return false;
+  const std::string_view name = text.substr(0, text.find_first_of(": "));
+  return std::find(std::begin(statuses), std::end(statuses), name) == std::end(statuses);
 }
 
 bool exception_line(std::string_view text) {

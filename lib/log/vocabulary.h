@@ -54,6 +54,8 @@ Stage stage_of_source(std::string_view path);
 /// "RESHAPE: Tensor dimensions must be less than 5. x", "CUSTOM Foo: Foo": NAME in capitals, an optional
 /// word, a colon. Gives the position behind the colon, or npos.
 std::size_t operator_line(std::string_view text);
+/// True when operator_line() holds and the name is no status word ("INTERNAL: ...").
+bool names_operator(std::string_view text);
 /// "RuntimeError: text", "torch.onnx.errors.UnsupportedOperatorError: text", "AssertionError".
 bool exception_line(std::string_view text);
 /// A command behind a shell's prompt: "$ python a.py", "user@host:~/x$ python a.py", "(env) u@h x % make".

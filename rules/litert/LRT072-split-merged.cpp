@@ -3,8 +3,8 @@
 
 #include "lib/format/tflite/builder.h"
 #include "lib/format/tflite/queries.h"
-#include "lib/runtime/litert/split_merge.h"
 #include "lib/rule/page/detector.h"
+#include "lib/runtime/litert/split_merge.h"
 
 namespace md {
 namespace {

@@ -54,7 +54,7 @@ Access access_to(const Graph& graph, ValueId buffer) {
 }  // namespace
 
 /// Buffers whose first values are read, and lost when the program is lowered.
-std::vector<DetectResult> ETX122(const DetectContext& context) {
+std::vector<DetectResult> ETX154(const DetectContext& context) {
   std::vector<DetectResult> results;
   const Graph& graph = context.graph;
   if (context.graph_index != 0) return results;
