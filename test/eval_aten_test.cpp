@@ -71,7 +71,7 @@ TEST_CASE("sums of exported programs are kept in fp16 where the mode says so", "
       "input %x : f32[1, 4096, 1]\ninput %w : f32[4096, 1, 1]\n%y = aten.conv_transpose1d.default(input = "
       "%x, "
       "weight = %w) : f32[1, 1, 1]\noutput %y\n",
-      "input %x : f32[64, 64]\ninput %w : f32[64, 64]\n%y = aten.einsum.default(tensors = [%x, %w]) { "
+      "input %x : f32[64, 64]\ninput %w : f32[64, 64]\n%y = aten.einsum.default(%x, %w) { "
       "equation = "
       "\"ij,ij->\" } : f32[]\noutput %y\n"};
   for (const std::string& text : programs) {

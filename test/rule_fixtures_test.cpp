@@ -40,9 +40,9 @@ std::vector<std::string> lines_of(const fs::path& path) {
 }
 
 /// The folders here that are no cases of a rule: data of other tests.
-const std::set<std::string> kOtherData = {"broken",      "clean",     "cli",     "evaluator",
-                                          "fp16-driver", "pt2-clean", "pt2-old", "pte-clean",
-                                          "reports",     "targets",   "tflite"};
+const std::set<std::string> kOtherData = {"broken",      "clean",      "cli",       "evaluator",
+                                          "fp16-driver", "pt2-passes", "pt2-clean", "pt2-old",
+                                          "pte-clean",   "reports",    "targets",   "tflite"};
 
 /// Folders that are named after a rule and hold a model or a log.
 std::vector<Fixture> fixtures() {

@@ -82,11 +82,18 @@ bool refuted(const Model& model, const Patch& patch, Exactness exactness) {
 
 /// The magnitude that a normalization (or the length of a complex number) is divided by cancels in exact
 /// arithmetic, so a proof in fp32 cannot see another one; rule_norm_test.cpp sees it in fp16.
-/// The sign of a real part cancels in the length of a complex number.
+/// The sign of a real part cancels in the length of a complex number. A start along an axis of length 1 is
+/// clamped to 0 whatever it is, and an end behind the axis is its end. Where a part of a spectrum alone is
+/// copied into another, nobody reads the rest of the transform, nor what the copied place held before.
 bool cancels(const Rule& rule, const Mutation& mutation, const Model& model) {
   const auto& nodes = model.graphs[0].nodes;
   if (mutation.what == "aten.sub.Tensor's operands" &&
       std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.op == "aten.abs.default"; }))
+    return true;
+  if (rule.id == "LRT077" && mutation.what == "constant y/x") return true;
+  if (rule.id == "LRT083" && mutation.what == "constant y/end") return true;
+  if (rule.id == "ETX151" &&
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.op == "aten.copy_.default"; }))
     return true;
   return (rule.id == "F16002" || rule.id == "F16004" || rule.id == "LRT048") &&
          (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");

@@ -61,7 +61,7 @@ TEST_CASE("a page that knows a message in general is silent where another knows 
 TEST_CASE("the rows of a page are reached by what its signatures capture", "[rules]") {
   int pages = 0;
   for (const Rule& rule : all_pages().rules()) {
-    if (rule.rows.by.empty() || rule.log.empty() || !rule.rewrites.empty()) continue;
+    if (rule.rows.by.empty() || rule.log.empty() || !rule.rewrites.empty() || rule.detector) continue;
     INFO(rule.id << " by " << rule.rows.by);
     ++pages;
     bool reached = false;
@@ -73,7 +73,7 @@ TEST_CASE("the rows of a page are reached by what its signatures capture", "[rul
         reached = true;
       }
     CHECK(reached);
-    CHECK(rule.rows.find("an operator of tomorrow"));
+    if (rule.rows.by == "op") CHECK(rule.rows.find("an operator of tomorrow"));
   }
   CHECK(pages >= 20);
 }

@@ -103,8 +103,9 @@ TEST_CASE("a toy model is mended from its log, proved, written and opened again"
   const auto reopened = open_document(folder.path("model.fixed.toy"));
   REQUIRE(reopened);
   const std::string text = print((*reopened)->model());
+  INFO(text);
   CHECK(text.find("NEG") == std::string::npos);
-  CHECK(text.find("= SAME(%x)") != std::string::npos);
+  CHECK(text.find("= KEEP(%x)") != std::string::npos);
 }
 
 TEST_CASE("a toy model that only moves is proved by movement, without a log", "[toy]") {
@@ -133,7 +134,7 @@ TEST_CASE("a wrong page about toy models is refuted, and nothing is written", "[
     REQUIRE(wrong.find(from) != std::string::npos);
     wrong.replace(wrong.find(from), from.size(), to);
   };
-  replaced("%y = SAME(%x)", "%y = NEG(%x)");
+  replaced("%y = KEEP(%x)", "%y = NEG(%x)");
   const std::string path = folder.write("model.toy", toy::file_of(parsed(negated_twice)));
   std::filesystem::create_directory(folder.path("rules"));
   folder.write("rules/TOY001-negated-twice.md", wrong);

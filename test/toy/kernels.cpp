@@ -65,7 +65,7 @@ constexpr KernelEntry entries[] = {
     {.op = "GROW", .run = grow_threefold, .domain = "toy.math", .since = 2},
     {.op = "JOIN", .run = join, .moved_operands = all_operands},
     {.op = "NEG", .run = negate},
-    {.op = "SAME", .run = same, .moved_operands = all_operands},
+    {.op = "KEEP", .run = same, .moved_operands = all_operands},
 };
 
 }  // namespace

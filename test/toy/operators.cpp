@@ -24,9 +24,8 @@ OpTable make_table() {
   join.variadic = true;
   OpSpec negate = row("NEG", {"x"}, Primitive::map);
   negate.unary = true;
-  OpSpec same = row("SAME", {"x"}, Primitive::move);
-  table.ops = {add, row("COUNTER", {"x"}, Primitive::state), row("GROW", {"x"}, Primitive::map), join, negate,
-               same};
+  table.ops = {add,  row("COUNTER", {"x"}, Primitive::state), row("GROW", {"x"}, Primitive::map),
+               join, row("KEEP", {"x"}, Primitive::move),     negate};
   return table;  // ordered by name
 }
 
