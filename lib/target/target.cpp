@@ -26,8 +26,8 @@ struct KnownTarget {
   const Table* table = nullptr;
 };
 
-/// The rows of all runtimes, without their tables.
-std::vector<KnownTarget> listed_targets() {
+/// The rows of all runtimes, without their tables; read once.
+std::vector<KnownTarget> read_listed_targets() {
   using Json = nlohmann::json;
   std::vector<KnownTarget> all;
   for (const EmbeddedFile& file : embedded_files()) {
@@ -46,6 +46,11 @@ std::vector<KnownTarget> listed_targets() {
     }
   }
   return all;
+}
+
+const std::vector<KnownTarget>& listed_targets() {
+  static const std::vector<KnownTarget> targets = read_listed_targets();
+  return targets;
 }
 
 const std::vector<KnownTarget>& all_targets() {
@@ -100,7 +105,7 @@ Result<std::unique_ptr<Target>> open_target(std::string_view text) {
 
 std::vector<std::string> target_names() {
   std::vector<std::string> names;
-  for (KnownTarget& known : listed_targets()) names.push_back(std::move(known.name));
+  for (const KnownTarget& known : listed_targets()) names.push_back(known.name);
   return names;
 }
 
