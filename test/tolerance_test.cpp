@@ -125,6 +125,17 @@ TEST_CASE("whole models: another order of sums, the original's own error, and wh
   CHECK(Tolerance::stated(0, 0.1).compare(10, 10.2, std::nullopt, y) == Apart::beyond);
 }
 
+TEST_CASE("what cancels to 0 may overflow only where sums overflow anyway", "[tolerance]") {
+  const Tolerance rounding = Tolerance::of_model(Exactness::rounding, 1e-3, false);
+  Yardstick y;
+  y.largest = 1e38;
+  CHECK(rounding.compare(0, kInf, 0.0, y) == Apart::beyond);
+  y.overflows = true;
+  CHECK(rounding.compare(0, kInf, 0.0, y) == Apart::overflow);
+  CHECK(rounding.compare(1, 1e38, 1.0, y) == Apart::beyond);
+  CHECK(Tolerance::of_model(Exactness::exact, 1e-3, false).compare(0, kInf, 0.0, y) == Apart::beyond);
+}
+
 TEST_CASE("an output is measured with what exact arithmetic says about it", "[tolerance]") {
   const Tensor original = Tensor::of(DType::f32, {3}, std::vector<double>{0, 1, -2});
   const Tensor exact = Tensor::of(DType::f64, {3}, std::vector<double>{4, 1 + 3 * kUlp, -2});

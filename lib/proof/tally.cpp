@@ -53,18 +53,23 @@ Tolerance tolerance_of(const CompareOptions& options) {
   return Tolerance::of_model(options.exactness, options.max_error, options.nonfinite_stated);
 }
 
-/// Whether output k may be as it is; counts elements where A itself leaves the range of floats.
-bool acceptable(const Tolerance& tolerance, const ModelOutputs& o, std::size_t k, std::int64_t& left_range) {
+/// Whether output k may be as it is; counts elements where A itself leaves the range of floats, and those
+/// where the sums of B do, beside others where A's do: near the largest float any order may, and squares of
+/// what is left where such sums cancel. Ordinary numbers have no such excuse.
+bool acceptable(const Tolerance& tolerance, const ModelOutputs& o, std::size_t k, bool ordinary,
+                std::int64_t& left_range) {
   if (o.a[k].shape != o.b[k].shape) return false;
   const Tensor* exact = k < o.exact.size() ? &o.exact[k] : nullptr;
-  const Yardstick yardstick = measure(o.a[k], exact, 0);
+  Yardstick yardstick = measure(o.a[k], exact, 0);
   const auto x = o.a[k].real_values(), y = o.b[k].real_values();
   const auto right = exact ? exact->real_values() : std::vector<double>{};
+  yardstick.overflows =
+      !ordinary && std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Apart apart =
         tolerance.compare(x[i], y[i], exact ? std::optional(right[i]) : std::nullopt, yardstick);
     if (apart == Apart::beyond) return false;
-    if (apart != Apart::same && !std::isfinite(x[i])) ++left_range;
+    if (apart == Apart::overflow || (apart != Apart::same && !std::isfinite(x[i]))) ++left_range;
   }
   return true;
 }
@@ -80,7 +85,7 @@ bool Tally::add(const ModelOutputs& o, const std::string& text, bool ordinary) {
   ++(ordinary ? result_.ordinary : result_.extreme).samples;
   bool good = true;
   for (std::size_t k = 0; k < o.a.size(); ++k) {
-    const bool fine = acceptable(tolerance_, o, k, left_range_);
+    const bool fine = acceptable(tolerance_, o, k, ordinary, left_range_);
     result_.outputs[k].equal = result_.outputs[k].equal && fine;
     good = good && fine;
     count(k, o, fine, text, ordinary);
