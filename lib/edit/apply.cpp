@@ -6,6 +6,8 @@
 #include <queue>
 #include <set>
 
+#include "lib/op/dialect.h"
+
 namespace md {
 namespace {
 
@@ -187,6 +189,12 @@ void follow_interface(std::vector<std::pair<std::string, ValueId>>& entries,
 }  // namespace
 
 bool overlap(const Patch& a, const Patch& b) {
+  const auto both = [&](auto member) { return !(a.*member).empty() && !(b.*member).empty(); };
+  if ((a.format_version && b.format_version) || both(&Patch::operator_sets)) return true;
+  if (std::any_of(a.repairs.begin(), a.repairs.end(), [&](const Repair& repair) {
+        return std::find(b.repairs.begin(), b.repairs.end(), repair) != b.repairs.end();
+      }))
+    return true;
   if (a.graph != b.graph) return false;
   const auto in_common = [](const auto& x, const auto& y) {
     for (auto i = x.begin(), j = y.begin(); i != x.end() && j != y.end();) {
@@ -211,10 +219,69 @@ bool overlap(const Patch& a, const Patch& b) {
   return (a.graph_inputs && b.graph_inputs) || (a.graph_outputs && b.graph_outputs);
 }
 
+namespace {
+
+const OperatorSet* set_of(const Model& model, std::string_view domain) {
+  for (const OperatorSet& set : model.operator_sets)
+    if (set.domain == domain) return &set;
+  return nullptr;
+}
+
+/// What a patch says of the file; nodes follow the sets that it changes.
+Status change_file(Model& model, const Patch& patch) {
+  if (patch.format_version) model.format_version = *patch.format_version;
+  for (const OperatorSet& wanted : patch.operator_sets) {
+    const auto has_domain = [&](const OperatorSet& set) { return set.domain == wanted.domain; };
+    if (wanted.version == 0) {
+      std::erase_if(model.operator_sets, has_domain);
+      continue;
+    }
+    const auto at = std::find_if(model.operator_sets.begin(), model.operator_sets.end(), has_domain);
+    if (at == model.operator_sets.end())
+      model.operator_sets.push_back(wanted);
+    else
+      at->version = wanted.version;
+    for (Graph& graph : model.graphs)
+      for (const NodeId id : graph.order) {
+        Node& node = graph.node(id);
+        if (node.custom != wanted.domain || !model.dialect) continue;
+        const auto version = version_in_set(*model.dialect, node.op, wanted.version);
+        if (!version)
+          return malformed(patch, fmt::format("version {} of the operator set \"{}\" has no {}",
+                                              wanted.version, wanted.domain, node.op));
+        node.version = *version;
+      }
+  }
+  for (const Repair& repair : patch.repairs) std::erase(model.repairs, repair);
+  return {};
+}
+
+/// New nodes that ask for the version that the file's operator sets give them.
+Status settle_versions(Model& model, Graph& graph) {
+  if (model.operator_sets.empty() || !model.dialect) return {};
+  for (const NodeId id : graph.order) {
+    Node& node = graph.node(id);
+    const OperatorSet* set = node.version == 0 ? set_of(model, node.custom) : nullptr;
+    if (!set) continue;
+    const auto version = version_in_set(*model.dialect, node.op, set->version);
+    if (!version)
+      return fail(Error::Kind::internal,
+                  fmt::format("a patch adds {}, which version {} of the operator set \"{}\" lacks", node.op,
+                              set->version, set->domain));
+    node.version = *version;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Model> apply_patches(const Model& model, std::span<const Patch> patches) {
   Model changed = model;
   std::set<int> graphs;
-  for (const Patch& patch : patches) graphs.insert(patch.graph);
+  for (const Patch& patch : patches) {
+    graphs.insert(patch.graph);
+    if (auto done = change_file(changed, patch); !done) return tl::make_unexpected(done.error());
+  }
   for (const int g : graphs) {
     if (g < 0 || static_cast<std::size_t>(g) >= changed.graphs.size())
       return fail(Error::Kind::internal,
@@ -234,6 +301,7 @@ Result<Model> apply_patches(const Model& model, std::span<const Patch> patches) 
     std::erase_if(graph.order, [&](NodeId id) { return removed[static_cast<std::size_t>(id)] != 0; });
     if (!sort_topologically(graph, position))
       return fail(Error::Kind::internal, fmt::format("the patches make a cycle in graph {}", g));
+    if (auto done = settle_versions(changed, graph); !done) return tl::make_unexpected(done.error());
     for (ModelSignature& signature : changed.signatures) {
       if (signature.graph != g) continue;
       if (inputs != graph.inputs) follow_interface(signature.inputs, inputs, graph.inputs, graph);

@@ -202,6 +202,8 @@ Changes list_changes(const Model& original, const Model& edited) {
   Changes changes;
   changes.graph_count = original.graphs.size() != edited.graphs.size();
   changes.signatures = !same_signatures(original.signatures, edited.signatures);
+  changes.file = original.format_version != edited.format_version ||
+                 original.operator_sets != edited.operator_sets || original.repairs != edited.repairs;
   for (std::size_t g = 0; g < std::min(original.graphs.size(), edited.graphs.size()); ++g) {
     const Graph &before = original.graphs[g], &after = edited.graphs[g];
     GraphChanges here;
@@ -301,6 +303,12 @@ std::vector<int> all_graphs(const Model& model) {
 }  // namespace
 
 std::optional<std::string> same_structure(const Model& edited, const Model& reopened, bool all_bytes) {
+  if (edited.format_version != reopened.format_version)
+    return fmt::format("the written file has version {}, expected {}", reopened.format_version,
+                       edited.format_version);
+  if (edited.operator_sets != reopened.operator_sets) return "the written file has other operator sets";
+  if (reopened.repairs.size() > edited.repairs.size())
+    return fmt::format("the written file still needs a repair: {}", reopened.repairs.front().text);
   const bool inside_nodes = edited.dialect && edited.dialect->graphs_inside_nodes;
   const std::vector<int> kept = inside_nodes ? called_graphs(edited) : all_graphs(edited);
   if (kept.size() != reopened.graphs.size())

@@ -29,7 +29,8 @@ struct Changes {
   std::vector<GraphChanges> graphs;  ///< only graphs that changed, ascending
   bool signatures = false;
   bool graph_count = false;  ///< the edited model has other graphs than the original
-  bool empty() const { return graphs.empty() && !signatures && !graph_count; }
+  bool file = false;         ///< another format version or operator set, or repairs that are to be written
+  bool empty() const { return graphs.empty() && !signatures && !graph_count && !file; }
 };
 
 /// The declared difference. `edited` was made from `original` (its values and nodes carry origins). Constants

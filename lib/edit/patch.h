@@ -51,9 +51,18 @@ struct Patch {
   std::vector<NodeChange> node_changes;
   std::vector<ValueChange> value_changes;
   std::optional<std::vector<ValueId>> graph_inputs, graph_outputs;  ///< set only when the interface changes
+
+  // --- of the whole file, whichever graph the patch is for
+  std::optional<int> format_version;
+  /// Sets of these domains get these versions, added where the file has none; 0: the set leaves the file.
+  /// Nodes of the domain, in every graph, become what their name means in that version.
+  std::vector<OperatorSet> operator_sets;
+  std::vector<Repair> repairs;  ///< entries of Model::repairs that are to be written
+
+  bool changes_file() const { return format_version || !operator_sets.empty() || !repairs.empty(); }
   bool empty() const {
     return new_nodes.empty() && removed.empty() && rewires.empty() && node_changes.empty() &&
-           value_changes.empty() && !graph_inputs && !graph_outputs;
+           value_changes.empty() && !graph_inputs && !graph_outputs && !changes_file();
   }
 };
 

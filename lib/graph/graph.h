@@ -148,9 +148,31 @@ struct ModelSignature {
   std::vector<std::pair<std::string, ValueId>> inputs, outputs;
 };
 
+/// Operators by name and version that the file is written against (ONNX's opset_import).
+struct OperatorSet {
+  std::string domain;  ///< "": the format's own operators
+  int version = 0;
+  bool operator==(const OperatorSet&) const = default;
+};
+
+/// Something that the file says otherwise than this view of it: the reader put it right, so that rules,
+/// proofs and reports see a graph in order. The writer leaves the file's bytes as they are until a patch says
+/// that the repair is meant (Patch::repairs).
+struct Repair {
+  std::string kind;  ///< one of the format's words: "node-order", "stale-shape"
+  int graph = 0;
+  NodeId node = none_id;    ///< where one is meant
+  ValueId value = none_id;  ///< where one is meant
+  std::string text;         ///< what the file says, as a clause for people
+  bool operator==(const Repair&) const = default;
+};
+
 struct Model {
-  const Dialect* dialect = nullptr;  ///< the format; null only in a model that nobody has read
-  std::string producer;              ///< what wrote the file, when it says so
+  const Dialect* dialect = nullptr;        ///< the format; null only in a model that nobody has read
+  int format_version = 0;                  ///< of the container (ONNX's ir_version); 0: it has none
+  std::vector<OperatorSet> operator_sets;  ///< in the file's order; empty: versions are the nodes' own
+  std::vector<Repair> repairs;             ///< what is in order in this view only, not in the file
+  std::string producer;                    ///< what wrote the file, when it says so
   std::vector<Graph> graphs;
   std::vector<ModelSignature> signatures;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< names and short texts worth showing

@@ -37,6 +37,9 @@ struct Dialect {
 
   // --- operators
   const OpTable& (*operators)() = nullptr;  ///< null: nothing is known of any
+  /// An operator of another set than the format's own has the set's domain in front of its name
+  /// ("com.microsoft.Gelu"), and in `Node::custom`.
+  bool domains_in_names = false;
   /// The operator that is named by its code (`Node::custom`) instead of its name; "" when there is none.
   std::string_view custom_operator = "";
   tl::expected<std::vector<ValueType>, NoType> (*infer)(const Node& node,

@@ -7,6 +7,15 @@ namespace {
 
 const OpTable* table_of(const Dialect& dialect) { return dialect.operators ? &dialect.operators() : nullptr; }
 
+/// All versions of an operator, ascending.
+std::span<const OpSpec> rows_named(const OpTable& table, std::string_view op) {
+  const auto before = [](const OpSpec& spec, std::string_view text) { return spec.name < text; };
+  const auto begin = std::lower_bound(table.ops.begin(), table.ops.end(), op, before);
+  auto end = begin;
+  while (end != table.ops.end() && end->name == op) ++end;
+  return {begin, end};
+}
+
 /// Integers, booleans and enumerations compare by number: a reader may give 0 where the table says false.
 bool same_value(const AttrValue& a, const AttrValue& b) {
   const auto number = [](const AttrValue& v) -> std::optional<std::int64_t> {
@@ -41,19 +50,45 @@ bool has_op_table(const Dialect& dialect) {
 const OpSpec* row_of(const Dialect& dialect, std::string_view op) {
   const OpTable* table = table_of(dialect);
   if (!table) return nullptr;
-  const auto at =
-      std::lower_bound(table->ops.begin(), table->ops.end(), op,
-                       [](const OpSpec& spec, std::string_view text) { return spec.name < text; });
-  if (at != table->ops.end() && at->name == op) return &*at;
+  const std::span<const OpSpec> rows = rows_named(*table, op);
+  if (!rows.empty()) return rows.back().leaves && rows.size() > 1 ? &rows[rows.size() - 2] : &rows.back();
   return table->by_form ? table->by_form(op) : nullptr;
+}
+
+const OpSpec* row_of(const Dialect& dialect, std::string_view op, int version) {
+  const OpTable* table = table_of(dialect);
+  if (!table) return nullptr;
+  const std::span<const OpSpec> rows = rows_named(*table, op);
+  if (rows.empty()) return table->by_form ? table->by_form(op) : nullptr;
+  if (rows.size() == 1 && rows[0].since <= 1)
+    return &rows[0];  // its versions differ in nothing that rows say
+  const auto after = std::upper_bound(rows.begin(), rows.end(), version,
+                                      [](int number, const OpSpec& row) { return number < row.since; });
+  return after == rows.begin() || std::prev(after)->leaves ? nullptr : &*std::prev(after);
 }
 
 const OpSpec* find_op(const Dialect& dialect, std::string_view op) {
   return has_op_table(dialect) ? row_of(dialect, op) : nullptr;
 }
 
+const OpSpec* find_op(const Dialect& dialect, const Node& node) {
+  return has_op_table(dialect) ? row_of(dialect, node.op, node.version) : nullptr;
+}
+
 const OpSpec* row_of(const Graph& graph, const Node& node) {
-  return graph.dialect ? row_of(*graph.dialect, node.op) : nullptr;
+  return graph.dialect ? row_of(*graph.dialect, node.op, node.version) : nullptr;
+}
+
+int usual_version(const Dialect& dialect, std::string_view op) {
+  const OpSpec* row = row_of(dialect, op);
+  return row ? row->since : 1;
+}
+
+std::optional<int> version_in_set(const Dialect& dialect, std::string_view op, int set) {
+  const OpTable* table = table_of(dialect);
+  if (!table || rows_named(*table, op).empty()) return set;
+  const OpSpec* row = row_of(dialect, op, set);
+  return row ? std::optional<int>(row->since) : std::nullopt;
 }
 
 std::string shown_name(const Graph& graph, const Node& node) {
@@ -84,13 +119,14 @@ bool has_effects(const Graph& graph, const Node& node) {
 std::vector<std::string> op_names(const Dialect& dialect) {
   std::vector<std::string> names;
   if (const OpTable* table = table_of(dialect); table && table->complete)
-    for (const OpSpec& spec : table->ops) names.push_back(spec.name);
+    for (const OpSpec& spec : table->ops)
+      if (names.empty() || names.back() != spec.name) names.push_back(spec.name);
   return names;
 }
 
 Attributes with_defaults(const Dialect& dialect, const Node& node) {
   Attributes full;
-  const OpSpec* spec = find_op(dialect, node.op);
+  const OpSpec* spec = find_op(dialect, node);
   if (spec)
     for (const AttributeSpec& attribute : spec->attributes) {
       const AttrValue* own = node.attrs.find(attribute.name);
@@ -113,7 +149,7 @@ bool same_attributes(const Dialect& dialect, const Node& a, const Node& b) {
 
 const AttrValue* attribute_or_usual(const Dialect& dialect, const Node& node, std::string_view name) {
   if (const AttrValue* own = node.attrs.find(name)) return own;
-  const OpSpec* spec = find_op(dialect, node.op);
+  const OpSpec* spec = find_op(dialect, node);
   const AttributeSpec* attribute = spec ? spec->find(name) : nullptr;
   return attribute ? &attribute->usual : nullptr;
 }

@@ -87,6 +87,8 @@ struct IndexUse {
 
 struct OpSpec {
   std::string name;
+  int since = 1;  ///< the version of the operator that this row describes, and the first of its operator set
+  bool leaves = false;                ///< from `since` on there is no such operator any more
   std::vector<std::string> operands;  ///< names in order, without '?'
   int required = 0;                   ///< leading operands that must be there
   bool variadic = false;              ///< the last name stands for one or more operands
@@ -136,9 +138,13 @@ struct OpSpec {
   }
 };
 
-/// The row of a node's operator in its graph's dialect; null: there is none, nothing is known of it.
+/// The row of a node's operator and version in its graph's dialect; null: there is none, nothing is known of
+/// it.
 const OpSpec* row_of(const Graph& graph, const Node& node);
+/// The row of the newest version.
 const OpSpec* row_of(const Dialect& dialect, std::string_view op);
+/// The row that holds in this version of the operator or of its operator set; null: none does.
+const OpSpec* row_of(const Dialect& dialect, std::string_view op, int version);
 /// The operator's name, with what says which one it is ("CUSTOM Convolution2DTransposeBias").
 std::string shown_name(const Graph& graph, const Node& node);
 /// The questions that need no row at hand; false for operators without one.
@@ -152,6 +158,13 @@ bool has_effects(const Graph& graph, const Node& node);
 bool has_op_table(const Dialect& dialect);
 /// The row that text is held to; null when the format has no complete table or the operator is not in it.
 const OpSpec* find_op(const Dialect& dialect, std::string_view op);
+/// The same for the node's version.
+const OpSpec* find_op(const Dialect& dialect, const Node& node);
+/// The version that is meant where a text names none: the newest.
+int usual_version(const Dialect& dialect, std::string_view op);
+/// The version of an operator in a set of this version ("Relu" of opset 17 is 14); `set` where nothing is
+/// known of it, nullopt where the set has no such operator.
+std::optional<int> version_in_set(const Dialect& dialect, std::string_view op, int set);
 std::vector<std::string> op_names(const Dialect& dialect);
 
 /// The attributes with every known field present: absent ones get their usual value.
@@ -167,7 +180,7 @@ struct OpTable {
   bool complete =
       true;  ///< with operand names and attributes, and all operators; else only with what they are
   std::vector<EnumSpec> enums;
-  std::vector<OpSpec> ops;  ///< ordered by name
+  std::vector<OpSpec> ops;  ///< ordered by name, then `since`
   /// What the form of a name tells of an operator that is not listed; may be null, and may give null.
   const OpSpec* (*by_form)(std::string_view op) = nullptr;
 };

@@ -178,7 +178,11 @@ class Parser {
       if (lexer_.peek().kind != Kind::integer)
         return lexer_.fail("expected the operator's version behind \"@\"");
       node.version = static_cast<int>(lexer_.take().number);
+    } else {
+      node.version = usual_version(*model_.dialect, node.op);
     }
+    if (const auto dot = node.op.rfind('.'); model_.dialect->domains_in_names && dot != std::string::npos)
+      node.custom = node.op.substr(0, dot);
     if (lexer_.peek().kind == Kind::string) node.custom = lexer_.take().text;
     return true;
   }
@@ -196,7 +200,7 @@ class Parser {
   }
 
   void attributes(Node& node) {
-    const OpSpec* spec = find_op(*model_.dialect, node.op);
+    const OpSpec* spec = find_op(*model_.dialect, node);
     while (!lexer_.failed() && !lexer_.accept("}")) {
       if (lexer_.peek().kind != Kind::name && lexer_.peek().kind != Kind::string)
         return void(lexer_.fail(fmt::format("expected an attribute's name, not {}", lexer_.seen())));

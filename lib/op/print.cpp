@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lib/graph/encode.h"
+#include "lib/op/dialect.h"
 #include "lib/op/lexer.h"
 #include "lib/op/ops.h"
 #include "lib/op/text.h"
@@ -129,14 +130,14 @@ class Printer {
     for (const char c : node.op)
       dotted = dotted && (is_plain_name(std::string_view(&c, 1)) || c == ':') && c != '/' && c != ';';
     std::string out = dotted ? node.op : quoted(node.op);
-    if (node.version != 1) out += fmt::format("@{}", node.version);
-    if (!node.custom.empty()) out += " " + quoted(node.custom) + " ";
+    if (node.version != usual_version(dialect_, node.op)) out += fmt::format("@{}", node.version);
+    if (!node.custom.empty() && !dialect_.domains_in_names) out += " " + quoted(node.custom) + " ";
     return out;
   }
 
   std::string attributes_text(const Node& node) const {
     std::string out;
-    const OpSpec* spec = find_op(dialect_, node.op);
+    const OpSpec* spec = find_op(dialect_, node);
     for (const auto& [key, value] : node.attrs) {
       const AttributeSpec* known = spec ? spec->find(key) : nullptr;
       if (known && known->usual == value) continue;

@@ -7,13 +7,13 @@
 //     %z = CUSTOM "MyOp"(%a, _) : i8[2, 1] q(0.5, -3)
 //     output %z
 //
-// "@2" is the operator's version (1 is not written), "_" an absent operand, "?" or "?batch" a dynamic
-// dimension, q(scale, zero) the quantization, q([...], [...], axis = 3) per channel. `variable %v : f32[4]`
-// is a state, `value %v : f32[4]` a value that nothing produces. Names with other characters are quoted: %"a
-// b". Values with one name are told apart by their ids: %x@7. Attributes with their usual value are left out
-// where the operator table knows them. Several graphs of a model follow each other, each but the first behind
-// a line `graph "name"`. A constant may also be splat(1.0), iota or random(7): f32 values in [-1, 1), the
-// same for a seed everywhere. "#" begins a comment.
+// "@2" is the operator's version (the newest that the operator table knows, else 1, is not written), "_" an
+// absent operand, "?" or "?batch" a dynamic dimension, q(scale, zero) the quantization, q([...], [...], axis
+// = 3) per channel. `variable %v : f32[4]` is a state, `value %v : f32[4]` a value that nothing produces.
+// Names with other characters are quoted: %"a b". Values with one name are told apart by their ids: %x@7.
+// Attributes with their usual value are left out where the operator table knows them. Several graphs of a
+// model follow each other, each but the first behind a line `graph "name"`. A constant may also be
+// splat(1.0), iota or random(7): f32 values in [-1, 1), the same for a seed everywhere. "#" begins a comment.
 #pragma once
 #include <string>
 #include <string_view>

@@ -213,7 +213,7 @@ std::optional<std::string> malformed(const Model& model) {
         return fmt::format("subgraph {} tensor {} {}", g, v, *fault);
     for (const NodeId id : graph.order) {
       const Node& node = graph.node(id);
-      const OpSpec* spec = find_op(*model.dialect, node.op);
+      const OpSpec* spec = find_op(*model.dialect, node);
       if (!spec) continue;
       if (const Fault fault = Gate(model, graph, node, *spec).check())
         return fmt::format("subgraph {} operator {} ({}): {}", g, id, node.op, *fault);
