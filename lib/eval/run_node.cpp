@@ -26,6 +26,9 @@ void round_to_type(Tensor& tensor, const NumericMode& mode) {
     round_in_place(tensor, mode.is_f16() && mode.saturate);
   else if (tensor.dtype == DType::bf16)
     for (float& v : tensor.mutable_data<float>()) v = bfloat_to_float(float_to_bfloat(v));
+  else if (is_small_float(tensor.dtype))
+    for (float& v : tensor.mutable_data<float>())
+      v = static_cast<float>(round_to_small_float(tensor.dtype, static_cast<double>(v), true));
 }
 
 bool is_complex(DType dtype) { return dtype == DType::c32 || dtype == DType::c64 || dtype == DType::c128; }

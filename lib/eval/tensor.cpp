@@ -94,6 +94,7 @@ double rounded_to(DType dtype, double v) {
   if (dtype == DType::f16) return static_cast<double>(half_to_float(float_to_half(static_cast<float>(v))));
   if (dtype == DType::bf16)
     return static_cast<double>(bfloat_to_float(float_to_bfloat(static_cast<float>(v))));
+  if (is_small_float(dtype)) return round_to_small_float(dtype, v, true);
   return v;
 }
 
@@ -121,6 +122,12 @@ std::optional<Store> store_of(DType dtype, bool wide) {
     case DType::f32:
     case DType::c32:
     case DType::c64:
+    case DType::f8e4m3fn:
+    case DType::f8e5m2:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2fnuz:
+    case DType::f8e8m0:
+    case DType::f4e2m1:
       return wide ? Store::f64 : Store::f32;
     case DType::f64:
     case DType::c128:
@@ -129,6 +136,7 @@ std::optional<Store> store_of(DType dtype, bool wide) {
     case DType::i4:
     case DType::i8:
       return Store::i8;
+    case DType::u2:
     case DType::u4:
     case DType::u8:
     case DType::boolean:

@@ -101,22 +101,31 @@ bool read_elements(DType dtype, Bytes bytes, std::vector<double>& out) {
         return raw >= (1 << (bits - 1)) ? raw - (1 << bits) : raw;
       });
     case DType::u4:
-      return each([&](std::size_t i) { return sub_byte(bytes, i, 4); });
+    case DType::u2:
+      return each([&, bits = bit_width(dtype)](std::size_t i) { return sub_byte(bytes, i, bits); });
     default:
-      return false;
+      if (!is_small_float(dtype)) return false;
+      return each([&, bits = bit_width(dtype)](std::size_t i) {
+        return small_float_of(dtype, static_cast<std::uint8_t>(sub_byte(bytes, i, bits)));
+      });
   }
 }
 
-/// Two's complement in 2 or 4 bits, the first element lowest.
-void write_sub_bytes(int bits, std::span<const double> numbers, std::vector<std::uint8_t>& out) {
-  const int limit = 1 << (bits - 1);
+/// The code of an element in 2, 4 or 8 bits: two's complement, unsigned, or a small float.
+int small_code(DType dtype, double number) {
+  if (is_small_float(dtype)) return small_float_code(dtype, number);
+  const int bits = bit_width(dtype), low = is_signed(dtype) ? -(1 << (bits - 1)) : 0;
+  const int n = std::clamp(static_cast<int>(saturate<std::int32_t>(number)), low, low + (1 << bits) - 1);
+  return n & ((1 << bits) - 1);
+}
+
+/// The first element lowest.
+void write_sub_bytes(DType dtype, std::span<const double> numbers, std::vector<std::uint8_t>& out) {
+  const int bits = bit_width(dtype);
   const std::size_t per_byte = static_cast<std::size_t>(8 / bits);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const int n = std::clamp(static_cast<int>(saturate<std::int32_t>(numbers[i])), -limit, limit - 1) &
-                  ((1 << bits) - 1);
-    out[i / per_byte] =
-        static_cast<std::uint8_t>(out[i / per_byte] | (n << (static_cast<int>(i % per_byte) * bits)));
-  }
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    out[i / per_byte] = static_cast<std::uint8_t>(
+        out[i / per_byte] | (small_code(dtype, numbers[i]) << (static_cast<int>(i % per_byte) * bits)));
 }
 
 /// The reverse of read_elements, saturating; types without real numbers stay zero.
@@ -154,8 +163,11 @@ void write_elements(DType dtype, std::span<const double> numbers, std::vector<st
       return integers(std::uint64_t{});
     case DType::i4:
     case DType::i2:
-      return write_sub_bytes(bit_width(dtype), numbers, out);
+    case DType::u4:
+    case DType::u2:
+      return write_sub_bytes(dtype, numbers, out);
     default:
+      if (is_small_float(dtype)) write_sub_bytes(dtype, numbers, out);
       return;
   }
 }

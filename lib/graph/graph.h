@@ -80,6 +80,7 @@ struct Value {
   std::optional<Constant> constant;  ///< present also for zero-element constants
   std::shared_ptr<const Sparsity> sparsity;
   bool is_variable = false;
+  bool unranked = false;  ///< how many dimensions it has is not known either; `shape` is empty then
   /// TFLite: the sizes that hold until the caller resizes an input, when `shape` has dynamic dimensions; else
   /// empty.
   Shape default_shape;

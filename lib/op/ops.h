@@ -48,6 +48,11 @@ struct AttributeSpec {
 struct OperandSpec {
   bool optional = false;                 ///< may be absent
   int least_rank = 0, most_rank = 1000;  ///< where its rank is known
+  /// The element types that the operator's schema allows in this version; empty: any, or nothing is known.
+  /// What is no tensor (a sequence, an optional, a map) is DType::variant.
+  std::vector<DType> types{};
+  /// Operands and results of one variable ("T") have one type; "": it stands for itself.
+  std::string type_variable{};
 };
 inline constexpr int any_number = 1 << 30;  ///< of results or operands
 
@@ -99,7 +104,9 @@ struct OpSpec {
   bool compare = false;  ///< as binary, but the result is bool
   bool keeps_kind =
       false;  ///< the first result is a float, an integer, a complex number as its first operand is
-  std::vector<OperandSpec> operand_specs;   ///< parallel to `operands`
+  std::vector<OperandSpec> operand_specs;  ///< parallel to `operands`
+  /// Of the results in order, the last one for all behind it; empty: nothing is known.
+  std::vector<OperandSpec> result_specs;
   int least_operands = 0;                   ///< all, absent ones in between counted
   int least_results = 1, most_results = 1;  ///< absent ones count nowhere but in operators with any number
   std::vector<AttributeSpec> attributes;
