@@ -110,7 +110,9 @@ class Pinning {
     const auto count = element_count(out.shape);
     if (!count || *count > max_size_bytes / 8) return;
     const OpSpec* row = row_of(graph_, node);
-    if (row && row->gives_shape && node.inputs.size() == 1 && is_fixed(graph_.value(node.inputs[0]).shape)) {
+    // A part of the list (ONNX's start and end) is shorter than the rank.
+    if (row && row->gives_shape && node.inputs.size() == 1 && *count == graph_.value(node.inputs[0]).rank() &&
+        is_fixed(graph_.value(node.inputs[0]).shape)) {
       out.constant = size_bytes(graph_.value(node.inputs[0]).shape, out.dtype);
       return;
     }

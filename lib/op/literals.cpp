@@ -218,12 +218,12 @@ AttrValue LiteralReader::attribute(const AttributeSpec* known) {
   }
   if (token.kind == Kind::integer) {
     lexer_.take();
-    if (known && std::holds_alternative<double>(known->usual)) return token.value;
-    if (known && std::holds_alternative<bool>(known->usual)) return token.number != 0;
+    if (known && std::holds_alternative<double>(known->schema_default)) return token.value;
+    if (known && std::holds_alternative<bool>(known->schema_default)) return token.number != 0;
     return token.number;
   }
   if (token.is("["))
-    return attribute_list(known && std::holds_alternative<std::vector<double>>(known->usual));
+    return attribute_list(known && std::holds_alternative<std::vector<double>>(known->schema_default));
   if (token.kind != Kind::name)
     return lexer_.fail(fmt::format("expected an attribute's value, not {}", lexer_.seen())), AttrValue();
   lexer_.take();

@@ -130,7 +130,8 @@ Attributes with_defaults(const Dialect& dialect, const Node& node) {
   if (spec)
     for (const AttributeSpec& attribute : spec->attributes) {
       const AttrValue* own = node.attrs.find(attribute.name);
-      full.set(attribute.name, own ? *own : attribute.usual);
+      if (own || !std::holds_alternative<std::monostate>(attribute.usual))
+        full.set(attribute.name, own ? *own : attribute.usual);
     }
   for (const auto& [key, value] : node.attrs) full.set(key, value);
   return full;

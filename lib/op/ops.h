@@ -40,6 +40,8 @@ struct AttributeSpec {
   AttrValue usual;  ///< what the operator does when nothing is said; differs for SOFTMAX's beta (0 and 1)
   bool ignored =
       false;  ///< repeats what operands or types say, or does not change the result: any value will do
+  bool optional =
+      false;  ///< a file may leave it out: `usual` holds then, nothing where that is std::monostate
   const EnumSpec* enumeration = nullptr;
   AttributeRole role = AttributeRole::free;
 };
@@ -186,6 +188,9 @@ const AttrValue* attribute_or_usual(const Dialect& dialect, const Node& node, st
 struct OpTable {
   bool complete =
       true;  ///< with operand names and attributes, and all operators; else only with what they are
+  /// A node that does not fit its row (operands, results, attributes) makes a file that nobody can read. Else
+  /// it is the runtimes' business: a target predicts what they say of it, and a rule may mend it.
+  bool strict = true;
   std::vector<EnumSpec> enums;
   std::vector<OpSpec> ops;  ///< ordered by name, then `since`
   /// What the form of a name tells of an operator that is not listed; may be null, and may give null.

@@ -6,6 +6,8 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "lib/op/infer.h"
 #include "lib/op/ops.h"
@@ -14,6 +16,10 @@ namespace md {
 
 /// Rows are named as nodes are: "Conv", "com.microsoft.Gelu".
 const OpTable& onnx_ops();
+
+/// The row that a node of this name has in a file of this operator set (of the operator's own domain); null:
+/// the set has no such operator.
+const OpSpec* onnx_row(std::string_view op, int set);
 
 /// TensorProto.DataType <-> element type; nullopt: not one of IR version 14, or ONNX has no such type.
 std::optional<DType> dtype_of_onnx(std::int64_t data_type);

@@ -210,8 +210,8 @@ class ReplacementBuilder {
       case Datum::Kind::none:
         return std::monostate();
       case Datum::Kind::number:
-        if (known && std::holds_alternative<bool>(known->usual)) return datum.number != 0;
-        if (known ? std::holds_alternative<double>(known->usual) : datum.real) return datum.number;
+        if (known && std::holds_alternative<bool>(known->schema_default)) return datum.number != 0;
+        if (known ? std::holds_alternative<double>(known->schema_default) : datum.real) return datum.number;
         return whole(datum.number);
       case Datum::Kind::text:
         if (known && known->enumeration) {
@@ -221,7 +221,8 @@ class ReplacementBuilder {
         return datum.text;
       case Datum::Kind::list: {
         if (!datum.texts.empty()) return datum.texts;
-        if (known ? std::holds_alternative<std::vector<double>>(known->usual) : datum.real) return datum.list;
+        if (known ? std::holds_alternative<std::vector<double>>(known->schema_default) : datum.real)
+          return datum.list;
         std::vector<std::int64_t> integers;
         for (const double v : datum.list) integers.push_back(whole(v));
         return integers;
