@@ -1,0 +1,7 @@
+#include "lib/format/onnx/kernels.h"
+
+namespace md {
+
+std::span<const KernelEntry> onnx_pooling_kernels() { return {}; }
+
+}  // namespace md
