@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/eval/kernel.h"
+#include "lib/eval/primitives/positions.h"
 #include "lib/eval/primitives/strided.h"
 
 namespace md {
@@ -63,25 +64,6 @@ class AtenCall {
   Status move(const Tensor& source, Shape shape, const std::vector<std::int64_t>& from,
               std::size_t i = 0) const;
 };
-
-/// numpy's rule for any number of shapes; nullopt when they do not fit.
-std::optional<Shape> aten_broadcast(const std::vector<Shape>& shapes);
-/// For every element of `shape` the flat position in a tensor of `from`, which is broadcast to it.
-std::vector<std::int64_t> broadcast_positions(const Shape& from, const Shape& shape);
-/// For every element of `shape`, f(index) with its multi-index.
-template <class F>
-void for_each_index(const Shape& shape, F&& f) {
-  std::int64_t count = 1;
-  for (const std::int64_t d : shape) count *= d;
-  std::vector<std::int64_t> index(shape.size(), 0);
-  for (std::int64_t k = 0; k < count; ++k) {
-    f(index);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      if (++index[d] < shape[d]) break;
-      index[d] = 0;
-    }
-  }
-}
 
 /// Operators that take complex values too: '+', '-', '*', '/' and negation '-', magnitude '|', exponential
 /// 'e', square '2', inverse '1'.

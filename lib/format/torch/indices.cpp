@@ -42,7 +42,7 @@ std::optional<std::vector<std::int64_t>> places_of(const Tensor& x, const Indice
   for (std::size_t d = 0; d < indices.axes.size(); ++d)
     if (indices.axes[d]) used.push_back(d), shapes.push_back(indices.axes[d]->shape);
   if (used.empty()) return std::nullopt;
-  const auto common = aten_broadcast(shapes);
+  const auto common = broadcast_shapes(shapes);
   if (!common) return std::nullopt;
   const bool neighbours = used.back() - used.front() + 1 == used.size();
   const std::size_t front = neighbours ? used.front() : 0;

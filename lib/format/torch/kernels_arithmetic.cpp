@@ -180,7 +180,7 @@ Status with_product(KernelCall& call, bool quotient) {
   if (!first) return tl::make_unexpected(first.error());
   const Tensor* self = c.operand("self");
   if (!self || self->lanes() != 1) return call.unsupported("with these operands");
-  const auto shape = aten_broadcast({self->shape, first->shape});
+  const auto shape = broadcast_shapes({self->shape, first->shape});
   if (!shape) return c.bad("operands that do not broadcast");
   const double value = c.number("value", 1);
   return with_arithmetic(call, call.out_value().dtype, [&](auto zero) {
@@ -213,7 +213,7 @@ Status lerp(KernelCall& call) {
   if (!pair) return tl::make_unexpected(pair.error());
   const auto weight = c.operand_or_number("weight");
   if (!weight) return c.bad("an operand is missing");
-  const auto shape = aten_broadcast({pair->shape, weight->tensor.shape});
+  const auto shape = broadcast_shapes({pair->shape, weight->tensor.shape});
   if (!shape || !is_float(pair->common)) return call.unsupported("with these operands");
   return with_floats(call, pair->common, [&](auto zero) {
     using T = decltype(zero);

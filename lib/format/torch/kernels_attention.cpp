@@ -35,7 +35,7 @@ Status place_mask(KernelCall& call, Attention& a) {
   const Shape& shape = a.mask->shape;
   Shape scores = a.batch;
   scores.push_back(static_cast<std::int64_t>(a.rows)), scores.push_back(static_cast<std::int64_t>(a.columns));
-  if (aten_broadcast({shape, scores}) != std::optional(scores)) return call.bad("a mask that does not fit");
+  if (broadcast_shapes({shape, scores}) != std::optional(scores)) return call.bad("a mask that does not fit");
   const std::int64_t columns = shape.empty() ? 1 : shape.back(),
                      rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
   a.mask_column = columns == 1 ? 0 : 1, a.mask_row = rows == 1 ? 0 : static_cast<std::size_t>(columns);
@@ -73,7 +73,7 @@ Result<Attention> described(KernelCall& call) {
     a.at_q = broadcast_positions(a.batch, a.batch);
     a.at_k = a.at_v = grouped_positions(count, heads, key_heads);
   } else {
-    const auto batch = aten_broadcast({batch_of(*a.q), batch_of(*a.k), batch_of(*a.v)});
+    const auto batch = broadcast_shapes({batch_of(*a.q), batch_of(*a.k), batch_of(*a.v)});
     if (!batch) return call.bad("batches that do not fit");
     a.batch = *batch;
     a.at_q = broadcast_positions(batch_of(*a.q), a.batch),

@@ -29,7 +29,7 @@ void choose(const Tensor& condition, const Tensor& a, const Tensor& b, const Sha
 }
 
 Status give_choice(KernelCall& call, const Tensor& condition, const Tensor& a, const Tensor& b) {
-  const auto shape = aten_broadcast({condition.shape, a.shape, b.shape});
+  const auto shape = broadcast_shapes({condition.shape, a.shape, b.shape});
   const DType out = call.out_value().dtype;
   const std::size_t lanes = is_complex(out) ? 2 : 1;
   if (!shape) return call.bad("operands that do not broadcast");
@@ -71,7 +71,7 @@ Status clamp_tensors(KernelCall& call) {
   std::vector<Shape> shapes = {x->shape};
   for (const Tensor* bound : {low, high})
     if (bound) shapes.push_back(bound->shape);
-  const auto shape = aten_broadcast(shapes);
+  const auto shape = broadcast_shapes(shapes);
   if (!shape) return c.bad("operands that do not broadcast");
   return with_arithmetic(call, call.out_value().dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -111,7 +111,7 @@ Status copy(KernelCall& call) {
   const Tensor* self = c.operand("self");
   const auto src = c.value("src");
   if (!self || !src) return c.bad("an operand is missing");
-  const auto fits = aten_broadcast({self->shape, src->shape});
+  const auto fits = broadcast_shapes({self->shape, src->shape});
   if (!fits || *fits != self->shape) return c.bad("a source that does not fit");
   View view = whole(src->shape);
   const std::size_t offset = self->shape.size() - src->shape.size();

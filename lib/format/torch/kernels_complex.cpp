@@ -39,7 +39,7 @@ Status pairwise(KernelCall& call, std::string_view first, std::string_view secon
   AtenCall c(call);
   const auto a = c.value(first), b = c.value(second);
   if (!a || !b) return c.bad("an operand is missing");
-  const auto shape = aten_broadcast({a->shape, b->shape});
+  const auto shape = broadcast_shapes({a->shape, b->shape});
   if (!shape) return c.bad("operands that do not broadcast");
   const auto pa = broadcast_positions(a->shape, *shape), pb = broadcast_positions(b->shape, *shape);
   return with_parts(call, call.out_value().dtype, [&](auto zero) {

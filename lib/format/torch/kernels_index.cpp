@@ -1,7 +1,7 @@
 // Kernels of aten operators that read through indices.
 #include "lib/format/torch/call.h"
 #include "lib/format/torch/indices.h"
-#include "lib/format/torch/rows.h"
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/view.h"
 
 namespace md {
@@ -86,7 +86,7 @@ Status masked_select(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("self"), *mask = c.operand("mask");
   if (!x || !mask || mask->dtype != DType::boolean) return c.bad("operands that do not fit");
-  const auto shape = aten_broadcast({x->shape, mask->shape});
+  const auto shape = broadcast_shapes({x->shape, mask->shape});
   if (!shape) return c.bad("a mask that does not fit");
   const auto from = broadcast_positions(x->shape, *shape), marks = broadcast_positions(mask->shape, *shape);
   const auto m = mask->integers();

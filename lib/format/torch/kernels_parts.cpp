@@ -5,7 +5,7 @@
 #include "lib/eval/primitives/strided.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
-#include "lib/format/torch/rows.h"
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/view.h"
 
 namespace md {

@@ -5,7 +5,7 @@
 #include "lib/eval/primitives/reduction.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
-#include "lib/format/torch/products.h"
+#include "lib/eval/primitives/products.h"
 #include "lib/format/torch/view.h"
 
 namespace md {
@@ -54,7 +54,7 @@ Status added_product(KernelCall& call, std::string_view a, std::string_view b) {
   auto made = matrix_product(call, *x, *w, dtype);
   if (!made) return tl::make_unexpected(made.error());
   const Tensor& multiplied = *made;
-  if (aten_broadcast({self->shape, multiplied.shape}) != std::optional(multiplied.shape))
+  if (broadcast_shapes({self->shape, multiplied.shape}) != std::optional(multiplied.shape))
     return c.bad("a sum that does not fit");
   const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
   return with_floats(call, dtype, [&](auto zero) {

@@ -3,7 +3,7 @@
 
 #include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
-#include "lib/format/torch/rows.h"
+#include "lib/eval/primitives/axis_rows.h"
 
 namespace md {
 namespace {

@@ -4,7 +4,7 @@
 #include "lib/eval/primitives/wrap.h"
 #include "lib/format/torch/call.h"
 #include "lib/format/torch/indices.h"
-#include "lib/format/torch/rows.h"
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/view.h"
 
 namespace md {
@@ -105,7 +105,7 @@ Status index_put(KernelCall& call) {
   const auto indices = x ? indices_of(*x, c.operands("indices")) : std::nullopt;
   auto places = indices && values ? places_of(*x, *indices, shape) : std::nullopt;
   if (!places || x->lanes() != 1) return call.unsupported("with these operands");
-  const auto fits = aten_broadcast({values->shape, shape});
+  const auto fits = broadcast_shapes({values->shape, shape});
   if (!fits || *fits != shape) return c.bad("values that do not fit the marked rows");
   const Writes w{std::move(*places), broadcast_positions(values->shape, shape),
                  c.attrs().flag("accumulate") ? Combine::sum : Combine::replace};
@@ -148,7 +148,7 @@ Status masked_scatter(KernelCall& call) {
   AtenCall c(call);
   const Tensor *x = c.operand("self"), *mask = c.operand("mask"), *source = c.operand("source");
   if (!x || !mask || !source || mask->dtype != DType::boolean) return c.bad("operands that do not fit");
-  const auto shape = aten_broadcast({x->shape, mask->shape});
+  const auto shape = broadcast_shapes({x->shape, mask->shape});
   if (!shape || *shape != x->shape) return c.bad("a mask that does not fit");
   const auto from = broadcast_positions(mask->shape, *shape);
   const auto marks = mask->integers();

@@ -17,7 +17,7 @@ Result<Pair> real_pair(KernelCall& call, std::string_view first, std::string_vie
   auto a = c.operand_or_number(first), b = c.operand_or_number(second);
   if (!a || !b) return call.bad("an operand is missing");
   if (a->tensor.lanes() != 1 || b->tensor.lanes() != 1) return call.unsupported("on complex values");
-  auto shape = aten_broadcast({a->tensor.shape, b->tensor.shape});
+  auto shape = broadcast_shapes({a->tensor.shape, b->tensor.shape});
   if (!shape)
     return call.bad(
         fmt::format("{} and {} do not broadcast", shape_text(a->tensor.shape), shape_text(b->tensor.shape)));

@@ -1,4 +1,4 @@
-// Matrix products of aten tensors, through the matrix library in the arithmetic of the numeric mode.
+// Matrix products of whole tensors, through the matrix library in the arithmetic of the numeric mode.
 #pragma once
 #include "lib/eval/kernel.h"
 

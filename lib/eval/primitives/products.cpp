@@ -1,11 +1,10 @@
-#include "lib/format/torch/products.h"
+#include "lib/eval/primitives/products.h"
 
 #include "lib/eval/limits.h"
 #include "lib/eval/primitives/contraction.h"
+#include "lib/eval/primitives/positions.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/eval/primitives/wrap.h"
-#include "lib/format/torch/call.h"
-#include "lib/format/torch/view.h"
 
 namespace md {
 namespace {
@@ -71,16 +70,16 @@ void multiply_batches(KernelCall& call, const Tensor& a, const Tensor& b, std::s
 Result<Tensor> batched_product(KernelCall& call, const Tensor& a, const Tensor& b, DType dtype) {
   if (a.rank() < 2 || b.rank() < 2) return call.bad("operands of too small a rank");
   const Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
-  const auto batch = aten_broadcast({batch_a, batch_b});
+  const auto batch = broadcast_shapes({batch_a, batch_b});
   if (!batch || b.shape[b.shape.size() - 2] != a.shape.back())
     return call.bad(fmt::format("{} times {}", shape_text(a.shape), shape_text(b.shape)));
   const std::int64_t m = a.shape[a.shape.size() - 2], n = b.shape.back();
   Sizes s{static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(a.shape.back())};
   Shape shape = *batch;
   shape.push_back(m), shape.push_back(n);
-  if (a.lanes() + b.lanes() > 2 && !is_complex(dtype)) return call.unsupported("from complex to real");
   auto out = call.make(dtype, shape);
   if (!out) return out;
+  if (a.lanes() + b.lanes() > 2 && out->lanes() == 1) return call.unsupported("from complex to real");
   const auto lanes = static_cast<std::size_t>(out->lanes());
   auto at_a = broadcast_positions(batch_a, *batch), at_b = broadcast_positions(batch_b, *batch);
   if (product(batch_b) == 1 && batch_a == *batch) {  // one matrix for all: one product
