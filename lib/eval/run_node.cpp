@@ -28,7 +28,8 @@ void round_to_type(Tensor& tensor, const NumericMode& mode) {
     for (float& v : tensor.mutable_data<float>()) v = bfloat_to_float(float_to_bfloat(v));
   else if (is_small_float(tensor.dtype))
     for (float& v : tensor.mutable_data<float>())
-      v = static_cast<float>(round_to_small_float(tensor.dtype, static_cast<double>(v), true));
+      if (std::isfinite(v))  // an infinity is a kernel's choice
+        v = static_cast<float>(round_to_small_float(tensor.dtype, static_cast<double>(v), true));
 }
 
 bool is_complex(DType dtype) { return dtype == DType::c32 || dtype == DType::c64 || dtype == DType::c128; }
