@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "lib/base/stream.h"
+#include "lib/diagnose/selection.h"
 
 namespace md {
 namespace {
