@@ -41,6 +41,7 @@ LogEvidence evidence_of(const Record& record, std::vector<const Rule*> rules = {
   item.path = "err.txt";
   item.record = &record;
   item.captures.resize(rules.size());
+  item.speaks.assign(rules.size(), true);
   item.rules = std::move(rules);
   return item;
 }
@@ -56,8 +57,8 @@ Record failure(const std::string& message) {
 Tracked site(const std::string& id, std::vector<NodeId> nodes, int seen = 1) {
   Tracked tracked{.rule = rule(id), .graph = 0, .nodes = std::move(nodes), .seen = seen, .finding = {}};
   tracked.finding.rule = id;
-  tracked.finding.severity = "fatal";
-  tracked.finding.state = "matched";
+  tracked.finding.severity = Severity::fatal;
+  tracked.finding.state = FindingState::matched;
   tracked.finding.round = seen;
   return tracked;
 }
@@ -159,10 +160,10 @@ TEST_CASE("what a run looks at is reported as it is", "[chain]") {
 
   const Prediction prediction = target->predict(document.model());
   const ReportedPrediction reported = reported_prediction(prediction, document.model());
-  CHECK(reported.verdict == "refused");
+  CHECK(reported.verdict == Verdict::refused);
   REQUIRE_FALSE(reported.records.empty());
   CHECK(reported.records.front().node == 0);
-  CHECK(reported.after_verdict.empty());
+  CHECK_FALSE(reported.after_verdict);
 }
 
 TEST_CASE("how much a fallback leaves to the CPU is said, where it leaves something", "[chain]") {
@@ -243,7 +244,7 @@ TEST_CASE("what a fix of another finding removed is mended by it", "[chain]") {
 TEST_CASE("a fault inside the site of a larger one is its consequence", "[chain]") {
   Tracked larger = site("LRT001", {1, 2, 3});
   Tracked advice = site("LRT004", {4, 5});
-  advice.finding.state = "advice";
+  advice.finding.state = FindingState::advice;
   const auto all =
       with_causes({larger, site("LRT006", {2}), site("LRT009", {4}), site("LRT015", {8}), advice});
   CHECK(all[0].finding.caused_by.empty());
@@ -271,7 +272,9 @@ TEST_CASE("a site adopts the lines at its nodes, a mended one only what is gone"
 }
 
 TEST_CASE("lines without a site become advice, once a rule, or stay unexplained", "[chain]") {
-  const Record known = failure("a known line"), strange = failure("a strange line");
+  const Record known = failure("a known line");
+  Record strange = failure("a strange line");
+  strange.leads = true;
   Record harmless = failure("harmless");
   harmless.benign = true;
   Record chatter;
@@ -347,12 +350,13 @@ TEST_CASE("remarks are made where there is something to say", "[chain]") {
 TEST_CASE("findings come causes first, then the worst, then what the log names", "[chain]") {
   Tracked caused = site("A", {0}), mild = site("B", {1}), found = site("C", {2}), logged = site("D", {3});
   caused.finding.caused_by = {"D"};
-  mild.finding.severity = "perf";
+  mild.finding.severity = Severity::perf;
   logged.finding.log = {0};
   const auto findings = ordered_findings({caused, mild, found, logged});
   CHECK(ids_of(findings) == Texts{"D", "C", "B", "A"});
   const auto counts = count_found(findings, 2);
-  CHECK(counts == std::map<std::string, int>{{"fatal", 5}, {"note", 0}, {"perf", 1}, {"silent", 0}});
+  CHECK(counts == SeverityCounts{
+                      {Severity::fatal, 5}, {Severity::note, 0}, {Severity::perf, 1}, {Severity::silent, 0}});
 }
 
 TEST_CASE("a log without trouble shows none", "[chain]") {

@@ -68,7 +68,7 @@ std::vector<Tracked> examine(const Question& question, std::vector<LogEvidence>&
   const Model& now = rounds.edited ? *rounds.edited : input;
   diagnosis.ruled_out = std::move(rounds.ruled_out);
   if (diagnosis.prediction && rounds.edited)
-    diagnosis.prediction->after_verdict = name(rounds.after.front().verdict);
+    diagnosis.prediction->after_verdict = rounds.after.front().verdict;
   append(diagnosis.notes, fp16_remarks(rounds.tracked, input, now, options.values));
   append(diagnosis.notes, {hybrid_remark(question.targets, now, options.values)});
   if (rounds.edited) diagnosis.recipe = recipe_of(rounds.tracked, now);
@@ -89,7 +89,7 @@ void conclude(const DiagnoseRequest& request, std::vector<Tracked> tracked,
                                  diagnosis.unexplained.size() + diagnosis.unexplained_predictions.size());
   if (!request.logs.empty() && !shows_failure(evidence))
     diagnosis.notes.push_back("the log shows no failure");
-  settle(diagnosis, fail_on_word(request.options.fail_on));
+  settle(diagnosis, request.options.fail_on);
 }
 
 }  // namespace
@@ -118,10 +118,6 @@ Result<DiagnoseOutcome> diagnose(const DiagnoseRequest& request) {
       not_in_log(std::move(diagnosis.unexplained_predictions), diagnosis.unexplained, evidence);
   conclude(request, std::move(explained.tracked), evidence, diagnosis);
   return outcome;
-}
-
-std::string_view fail_on_word(const std::optional<Severity>& fail_on) {
-  return fail_on ? name(*fail_on) : std::string_view("never");
 }
 
 }  // namespace md

@@ -53,7 +53,4 @@ struct DiagnoseOutcome {
 /// Errors: a target that is not known (usage). Everything else is in the diagnosis.
 Result<DiagnoseOutcome> diagnose(const DiagnoseRequest& request);
 
-/// "fatal", ... or "never", as settle() takes it.
-std::string_view fail_on_word(const std::optional<Severity>& fail_on);
-
 }  // namespace md

@@ -176,7 +176,7 @@ PlacedEvidence place_evidence(std::vector<LogEvidence> evidence, const Model& mo
   attribute(evidence, model, predictions);
   std::vector<std::string> notes = disown_foreign_logs(evidence, model, predictions);
   if (notes.empty() && is_of_other_model(evidence))
-    notes.push_back("this log is of another model: it names operators that this model does not have");
+    notes.emplace_back("this log is of another model: it names operators that this model does not have");
   return {.evidence = std::move(evidence), .notes = std::move(notes)};
 }
 

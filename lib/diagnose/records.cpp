@@ -10,7 +10,7 @@ namespace {
 /// What a failing record says besides its words.
 void tell_failure(const Record& from, ReportedRecord& to) {
   to.failure = from.failure_number;
-  to.stage = md::name(from.told().stage);
+  to.stage = from.told().stage;
   to.op = from.told().op, to.node = from.told().node, to.condition = from.told().condition,
   to.status = from.told().status;
   to.source = from.told().source, to.frame = from.told().frame, to.shown = from.told().decisive;
@@ -19,18 +19,6 @@ void tell_failure(const Record& from, ReportedRecord& to) {
 
 }  // namespace
 
-std::string_view name(Prediction::Verdict verdict) {
-  switch (verdict) {
-    case Prediction::Verdict::compiles:
-      return "compiles";
-    case Prediction::Verdict::refused:
-      return "refused";
-    case Prediction::Verdict::crash:
-      break;
-  }
-  return "crash";
-}
-
 std::vector<ReportedTarget> reported_targets(const std::vector<const Target*>& targets) {
   std::vector<ReportedTarget> reported;
   for (const Target* target : targets) {
@@ -38,7 +26,7 @@ std::vector<ReportedTarget> reported_targets(const std::vector<const Target*>& t
     reported.push_back({.name = target->name(),
                         .version = target->version.text(),
                         .table = table ? target->table.text() : "",
-                        .source = target->source,
+                        .source = from_word<TargetSource>(target->source).value_or(TargetSource::usual),
                         .assumed = target->assumed || (table && target->table != target->version)});
   }
   return reported;
@@ -72,7 +60,7 @@ ReportedModel reported_model(const Document& document, const std::string& path) 
 
 ReportedPrediction reported_prediction(const Prediction& prediction, const Model& input) {
   ReportedPrediction reported;
-  reported.verdict = name(prediction.verdict);
+  reported.verdict = prediction.verdict;
   for (const PredictedRecord& record : prediction.records) {
     const Graph& graph = input.graphs[static_cast<std::size_t>(record.graph)];
     const std::int32_t node = record.node == none_id ? none_id : graph.node(record.node).origin;

@@ -1,7 +1,6 @@
 // What a run looks at, as the report shows it: targets, log records, the model, the prediction.
 #pragma once
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lib/diagnose/diagnosis.h"
@@ -10,8 +9,6 @@
 #include "lib/target/target.h"
 
 namespace md {
-
-std::string_view name(Prediction::Verdict verdict);  ///< "compiles", "refused", "crash"
 
 std::vector<ReportedTarget> reported_targets(const std::vector<const Target*>& targets);
 std::vector<ReportedRecord> reported_records(const std::vector<LogEvidence>& evidence);

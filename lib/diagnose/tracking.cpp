@@ -73,7 +73,7 @@ std::vector<Tracked> with_causes(std::vector<Tracked> all) {
     return (static_cast<std::int64_t>(graph) << 32) | static_cast<std::uint32_t>(node);
   };
   for (const Tracked& large : all)
-    if (large.nodes.size() > 1 && large.finding.state == "matched")
+    if (large.nodes.size() > 1 && large.finding.state == FindingState::matched)
       for (const NodeId id : large.nodes) at[key(large.graph, id)].push_back(&large);
   for (Tracked& inner : all) {
     if (inner.nodes.empty() || !inner.finding.caused_by.empty()) continue;
@@ -110,7 +110,7 @@ std::vector<Tracked> with_adopted_records(std::vector<Tracked> all, const std::v
       return now.graphs[static_cast<std::size_t>(place.graph)].is_live(place.node);
     });
     for (Tracked& tracked : all) {
-      if (tracked.finding.state != "matched" || !holds_one_of(tracked, item.nodes)) continue;
+      if (tracked.finding.state != FindingState::matched || !holds_one_of(tracked, item.nodes)) continue;
       if (!tracked.finding.open() && !gone && !removed) continue;
       if (tracked.finding.open() && !holds_all_of(tracked, item.nodes)) continue;
       tracked.finding.log.push_back(static_cast<int>(i));

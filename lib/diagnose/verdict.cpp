@@ -8,7 +8,7 @@ namespace md {
 std::vector<Finding> ordered_findings(std::vector<Tracked> tracked) {
   std::stable_sort(tracked.begin(), tracked.end(), [](const Tracked& a, const Tracked& b) {
     const auto key = [](const Tracked& t) {
-      return std::tuple(!t.finding.caused_by.empty(), -severity_rank(t.finding.severity),
+      return std::tuple(!t.finding.caused_by.empty(), -static_cast<int>(t.finding.severity),
                         t.finding.log.empty(), t.finding.round);
     };
     return key(a) < key(b);
@@ -18,11 +18,11 @@ std::vector<Finding> ordered_findings(std::vector<Tracked> tracked) {
   return findings;
 }
 
-std::map<std::string, int> count_found(const std::vector<Finding>& findings, std::size_t unexplained) {
-  std::map<std::string, int> counts;
-  for (const char* severity : {"fatal", "note", "perf", "silent"}) counts[severity] = 0;
+SeverityCounts count_found(const std::vector<Finding>& findings, std::size_t unexplained) {
+  SeverityCounts counts;
+  for (const auto& severity : kWords<Severity>) counts[severity.value] = 0;
   for (const Finding& finding : findings) ++counts[finding.severity];
-  counts["fatal"] += static_cast<int>(unexplained);
+  counts[Severity::fatal] += static_cast<int>(unexplained);
   return counts;
 }
 

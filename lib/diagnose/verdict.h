@@ -1,7 +1,5 @@
 // How a run ends: the findings in the order in which people should read them, counted.
 #pragma once
-#include <map>
-#include <string>
 #include <vector>
 
 #include "lib/diagnose/evidence.h"
@@ -14,7 +12,7 @@ std::vector<Finding> ordered_findings(std::vector<Tracked> tracked);
 
 /// Everything that was found, mended or not, by severity (every severity has an entry). `unexplained`: lines
 /// and predictions without a finding count as fatal.
-std::map<std::string, int> count_found(const std::vector<Finding>& findings, std::size_t unexplained);
+SeverityCounts count_found(const std::vector<Finding>& findings, std::size_t unexplained);
 
 /// False for logs in which nothing went wrong that matters.
 bool shows_failure(const std::vector<LogEvidence>& evidence);
