@@ -274,7 +274,7 @@ TEST_CASE("a site adopts the lines at its nodes, a mended one only what is gone"
 TEST_CASE("lines without a site become advice, once a rule, or stay unexplained", "[chain]") {
   const Record known = failure("a known line");
   Record strange = failure("a strange line");
-  strange.leads = true;
+  strange.leads = true, strange.failure_number = 2;
   Record harmless = failure("harmless");
   harmless.benign = true;
   Record chatter;
