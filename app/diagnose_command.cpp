@@ -29,11 +29,10 @@ struct Session {
   bool fixes() const { return command == "fix"; }
 };
 
-Result<std::optional<Severity>> parse_fail_on(const std::string& word) {
-  if (word == "never") return std::optional<Severity>();
-  for (const Severity severity : {Severity::note, Severity::perf, Severity::silent, Severity::fatal})
-    if (name(severity) == word) return std::optional<Severity>(severity);
-  return usage_error(fmt::format("--fail-on {}: expected fatal, silent, perf, note or never", word));
+Result<std::optional<Severity>> parse_fail_on(const std::string& said) {
+  if (said == "never") return std::optional<Severity>();
+  if (const auto severity = from_word<Severity>(said)) return severity;
+  return usage_error(fmt::format("--fail-on {}: expected fatal, silent, perf, note or never", said));
 }
 
 /// `options`: those that hold for one model. Its `fail_on` is known to be a word that parses.

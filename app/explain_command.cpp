@@ -81,8 +81,8 @@ int run_rules_list(const Options& options, bool markdown) {
   std::string out;
   for (const Rule& rule : rules->rules()) {
     const std::string title = rule.id + " " + rule.name;
-    out += fmt::format("{:<{}}  {:<6}  {:<6}  {}\n", title, widest, name(rule.severity), rule.applicability,
-                       runtimes_of(rule));
+    out += fmt::format("{:<{}}  {:<6}  {:<6}  {}\n", title, widest, word(rule.severity),
+                       word(rule.applicability), runtimes_of(rule));
     if (options.verbose) out += fmt::format("    {}\n", rule.summary);
   }
   out += fmt::format("{} rules; `modeldoctor explain ID` shows a page\n", rules->rules().size());

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "lib/base/nearest.h"
-#include "lib/diagnose/diagnose.h"
+#include "lib/diagnose/selection.h"
 #include "lib/op/dialect.h"
 
 namespace md::app {

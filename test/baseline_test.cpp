@@ -329,8 +329,8 @@ TEST_CASE("what has become worse is no longer what was accepted", "[baseline]") 
   Diagnosis run = examine(kTwins);
   REQUIRE_FALSE(run.findings.empty());
   Finding& first = run.findings.front();
-  const std::string severity = first.severity;
-  first.severity = "note";
+  const Severity severity = first.severity;
+  first.severity = Severity::note;
   Baseline baseline("baseline.json");
   baseline.accept(std::span(&run, 1), {});
   Diagnosis again = run;

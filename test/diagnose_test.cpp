@@ -256,20 +256,20 @@ TEST_CASE("names of outputs", "[diagnose]") {
 TEST_CASE("the target: flag, log, fit, default", "[diagnose]") {
   const TextDocument document(kHardtanh, dialect("tflite"));
   REQUIRE(document.error.empty());
-  CHECK(run(&document, {}).targets.at(0).source == "default");
+  CHECK(run(&document, {}).targets.at(0).source == TargetSource::usual);
   const Log told = log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1") +
                           "ERROR: [./litert/cc/litert_compiled_model.h:1486]\n");
   const Diagnosis by_log = run(&document, {told});
-  CHECK(by_log.targets.at(0).source == "log");
+  CHECK(by_log.targets.at(0).source == TargetSource::log);
   CHECK(by_log.targets.at(0).version == "2.1.5");
   const Diagnosis by_flag = run(&document, {told}, {"litert-gpu@2.3.0"});
-  CHECK(by_flag.targets.at(0).source == "flag");
+  CHECK(by_flag.targets.at(0).source == TargetSource::flag);
   CHECK(by_flag.targets.at(0).version == "2.3.0");
   CHECK(has_note(by_flag, "the log is of litert-gpu 2.1.5"));
   CHECK(run(&document, {told}, {"litert-gpu"}).targets.at(0).version == "2.1.5");
   const Diagnosis fitted =
       run(&document, {log_of(delegate_log("RELU_0_TO_1: Not supported op RELU_0_TO_1"))});
-  CHECK(fitted.targets.at(0).source == "fit");
+  CHECK(fitted.targets.at(0).source == TargetSource::fit);
   CHECK(fitted.targets.at(0).assumed);
   const Diagnosis newer = run(&document, {}, {"litert-gpu@2.4.0"});
   CHECK(newer.targets.at(0).table == "2.3.0");
@@ -296,7 +296,7 @@ TEST_CASE("check lists candidates and changes nothing; fix proves and applies th
   }
   const Diagnosis fixed =
       run(&document, {}, {"litert-gpu@2.3.0"}, [](DiagnoseOptions& o) { o.apply = true; });
-  CHECK(fixed.status == "fixed");
+  CHECK(fixed.status == RunStatus::fixed);
   CHECK(fixed.fixed == 2);
   for (const Finding& finding : fixed.findings) {
     REQUIRE_FALSE(finding.fixes.empty());
@@ -306,14 +306,14 @@ TEST_CASE("check lists candidates and changes nothing; fix proves and applies th
     CHECK(fix.proofs.front().equal);
     CHECK(fix.cost.ops == 1);
   }
-  CHECK(fixed.prediction->after_verdict == "compiles");
+  CHECK(fixed.prediction->after_verdict == Verdict::compiles);
 }
 
 TEST_CASE("on the CPU as well, a refused operator is slow, not fatal", "[diagnose]") {
   const TextDocument document(kHardtanh, dialect("tflite"));
   const Diagnosis d = run(&document, {}, {"litert-gpu+cpu@2.3.0"});
   REQUIRE(find(d, "LRT015"));
-  CHECK(find(d, "LRT015")->severity == "perf");
+  CHECK(find(d, "LRT015")->severity == Severity::perf);
   CHECK(d.exit_code == 0);
 }
 
@@ -325,7 +325,7 @@ TEST_CASE("each line of the log belongs to a finding or is unexplained", "[diagn
   REQUIRE(find(d, "LRT015"));
   REQUIRE(find(d, "LRT015")->log.size() == 1);
   CHECK(d.log.at(static_cast<std::size_t>(find(d, "LRT015")->log[0])).line == 3);
-  CHECK(find(d, "LRT015")->attribution == "exact");
+  CHECK(find(d, "LRT015")->attribution == Attribution::exact);
   REQUIRE(d.unexplained.size() == 1);
   CHECK(d.log.at(static_cast<std::size_t>(d.unexplained[0])).text == "EXP: Quux.");
   CHECK(d.exit_code == 1);

@@ -80,20 +80,21 @@ Diagnosis accepted() {
   Diagnosis d;
   d.command = "fix";
   d.model = ReportedModel{"model.tflite", "tflite", "", 1000, 5};
-  d.targets.push_back({"litert-gpu", "2.3.0", "2.3.0", "flag", false});
-  d.prediction = ReportedPrediction{"refused", "compiles", {}};
+  d.targets.push_back({"litert-gpu", "2.3.0", "2.3.0", TargetSource::flag, false});
+  d.prediction = ReportedPrediction{Verdict::refused, Verdict::compiles, {}};
   Finding finding;
-  finding.rule = "LRT015", finding.name = "relu-0-to-1", finding.severity = "fatal",
-  finding.state = "matched", finding.message = "RELU_0_TO_1 is not taken";
+  finding.rule = "LRT015", finding.name = "relu-0-to-1", finding.severity = Severity::fatal,
+  finding.state = FindingState::matched, finding.message = "RELU_0_TO_1 is not taken";
   ReportedFix fix;
-  fix.title = "relu and minimum", fix.applicability = "safe", fix.exactness = "exact", fix.applied = true;
+  fix.title = "relu and minimum", fix.applicability = Applicability::safe, fix.exactness = Exactness::exact,
+  fix.applied = true;
   finding.fixes.push_back(fix);
   d.findings.push_back(finding);
   ReportedVerification whole;
   whole.runtime = "reference evaluator", whole.samples = 8, whole.equal = whole.numbers_equal = true;
   d.verification = whole;
-  d.before = {{"fatal", 1}, {"note", 0}, {"perf", 0}, {"silent", 0}};
-  settle(d, "silent");
+  d.before = {{Severity::fatal, 1}, {Severity::note, 0}, {Severity::perf, 0}, {Severity::silent, 0}};
+  settle(d, Severity::silent);
   return d;
 }
 
@@ -105,7 +106,7 @@ TEST_CASE("a fix of a note waits to be asked while a compile error is mended", "
   const Diagnosis d = mended(kRefusedAndNorm);
   CHECK_FALSE(found(d, "LRT015").open());
   const Finding& norm = found(d, "F16004");
-  CHECK(norm.severity == "note");
+  CHECK(norm.severity == Severity::note);
   CHECK(norm.open());
   REQUIRE_FALSE(norm.fixes.empty());
   CHECK(norm.fixes.front().needs_asking);
@@ -127,13 +128,13 @@ TEST_CASE("a fix of a note is applied when it is selected, or seen, or shown", "
     INFO(symptom);
     const Diagnosis seen =
         mended(kRefusedAndNorm, [&](DiagnoseRequest& request) { request.options.symptoms = {symptom}; });
-    CHECK(found(seen, "F16004").severity == "silent");
+    CHECK(found(seen, "F16004").severity == Severity::silent);
     CHECK_FALSE(found(seen, "F16004").open());
   }
   const Diagnosis shown = mended(kRefusedAndNorm, [](DiagnoseRequest& request) {
     request.options.values.ranges["x"] = {-2000, 2000};
   });
-  CHECK(found(shown, "F16004").severity == "silent");
+  CHECK(found(shown, "F16004").severity == Severity::silent);
   CHECK_FALSE(found(shown, "F16004").open());
 }
 
@@ -153,17 +154,17 @@ TEST_CASE("a happy end needs nothing fatal, nothing unexplained, the whole compa
   Diagnosis fatal = d;
   fatal.findings.push_back(d.findings.front());
   fatal.findings.back().fixes.clear();
-  settle(fatal, "silent");
+  settle(fatal, Severity::silent);
   CHECK(ending_of(fatal) == Ending::unsettled);
   Diagnosis line = d;
   line.log.push_back({"err.txt", "FROBNICATE: quux", "litert-gpu", 3, {}, false});
   line.unexplained.push_back(0);
-  settle(line, "silent");
+  settle(line, Severity::silent);
   CHECK(ending_of(line) == Ending::unsettled);
   CHECK(line.exit_code == 1);
   Diagnosis predicted = d;
   predicted.unexplained_predictions.push_back("CONV_3D: no");
-  settle(predicted, "silent");
+  settle(predicted, Severity::silent);
   CHECK(ending_of(predicted) == Ending::unsettled);
   Diagnosis other = d;
   other.verification->equal = other.verification->numbers_equal = false;
@@ -198,14 +199,14 @@ TEST_CASE("a gate that wants proof does not pass what was not compared as a whol
   CHECK(alone.exit_code == 0);
   require_comparison(alone);
   CHECK(alone.exit_code == 1);
-  CHECK(alone.status == "findings");
+  CHECK(alone.status == RunStatus::findings);
   Diagnosis other = accepted();
   other.verification->equal = other.verification->numbers_equal = false;
   require_comparison(other);
   CHECK(other.exit_code == 1);
   Diagnosis untouched = accepted();
   untouched.findings.clear(), untouched.verification.reset();
-  settle(untouched, "silent");
+  settle(untouched, Severity::silent);
   require_comparison(untouched);
   CHECK(untouched.exit_code == 0);
 }
@@ -322,9 +323,10 @@ TEST_CASE("a log asks for a model only where a fix of its file exists", "[cli][e
   d.command = "log";
   d.log.push_back({"err.txt", "nothing mends this", "torch", 1, {"ETX999"}, false});
   Finding advice;
-  advice.rule = "ETX999", advice.severity = "fatal", advice.state = "advice", advice.log = {0};
+  advice.rule = "ETX999", advice.severity = Severity::fatal, advice.state = FindingState::advice,
+  advice.log = {0};
   d.findings.push_back(advice);
-  settle(d, "silent");
+  settle(d, Severity::silent);
   CHECK(reporters::next_step(d) == "modeldoctor explain ETX999");
   d.findings.front().mendable_in = {"pt2"};
   CHECK(holds(reporters::next_step(d), "modeldoctor fix model.pt2 --log err.txt"));
@@ -335,14 +337,14 @@ TEST_CASE("what a dry run applied on demand is asked for again", "[report][endin
   Diagnosis d = accepted();
   d.dry_run = true;
   CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --target litert-gpu@2.3.0");
-  d.findings.front().fixes.front().applicability = "unsafe";
+  d.findings.front().fixes.front().applicability = Applicability::unsafe;
   CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --target litert-gpu@2.3.0 --unsafe-fixes");
 }
 
 TEST_CASE("the next command gives logs without trouble again: they tell the target", "[report][ending]") {
   Diagnosis d = accepted();
   d.dry_run = true;
-  d.targets.front().source = "log";
+  d.targets.front().source = TargetSource::log;
   d.log_paths = {"quiet.txt", "err.txt"};
   d.log.push_back({"err.txt", "RELU_0_TO_1: no", "litert-gpu", 1, {"LRT015"}, false});
   CHECK(reporters::next_step(d) == "modeldoctor fix model.tflite --log quiet.txt --log err.txt");
@@ -353,14 +355,14 @@ TEST_CASE("the next command gives logs without trouble again: they tell the targ
 TEST_CASE("the next step never points at a note", "[report][ending]") {
   Diagnosis d = accepted();
   Finding note;
-  note.rule = "F16004", note.severity = "note", note.state = "matched";
+  note.rule = "F16004", note.severity = Severity::note, note.state = FindingState::matched;
   d.findings.insert(d.findings.begin(), note);
-  settle(d, "silent");
+  settle(d, Severity::silent);
   CHECK(reporters::next_step(d).empty());
   Finding fatal;
-  fatal.rule = "LRT006", fatal.severity = "fatal", fatal.state = "declined";
+  fatal.rule = "LRT006", fatal.severity = Severity::fatal, fatal.state = FindingState::declined;
   d.findings.push_back(fatal);
-  settle(d, "silent");
+  settle(d, Severity::silent);
   CHECK(reporters::next_step(d) == "modeldoctor explain LRT006");
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("a dry run gives the edited model and leaves the folder alone", "[fix]
   REQUIRE(outcome->edited);
   CHECK(outcome->diagnosis.fixed > 0);
   CHECK(outcome->diagnosis.verification);
-  CHECK(outcome->diagnosis.prediction->after_verdict == "compiles");
+  CHECK(outcome->diagnosis.prediction->after_verdict == Verdict::compiles);
   MemorySink sink;
   REQUIRE(outcome->document->write(*outcome->edited, sink));
   CHECK_FALSE(sink.bytes.empty());
@@ -222,7 +222,7 @@ TEST_CASE("a baseline accepts in a call what it accepts in the program", "[fix]"
   one.request.repeated_options = {"--baseline", baseline};
   auto outcome = check(one.request);
   REQUIRE(outcome);
-  CHECK(outcome->diagnosis.status == "accepted");
+  CHECK(outcome->diagnosis.status == RunStatus::accepted);
   CHECK_FALSE(outcome->baseline.used.empty());
   CHECK(as_json(outcome->diagnosis) ==
         one.program("check", {"--baseline", baseline, "--strict-baseline"}).out);

@@ -57,14 +57,14 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 TEST_CASE("an fp16 rule is a note where only the pattern is there", "[fp16][diagnose]") {
   const Diagnosis d = run(kRmsNorm, false, {}).diagnosis;
   REQUIRE(only(d).rule == "F16004");
-  REQUIRE(only(d).severity == "note");
+  REQUIRE(only(d).severity == Severity::note);
   REQUIRE(d.exit_code == 0);
   REQUIRE_FALSE(holds(only(d).message, "\"sq\""));
 }
 
 TEST_CASE("a value past 65504 on known inputs makes it a wrong result", "[fp16][diagnose]") {
   const Diagnosis d = run(kRmsNorm, false, range(-2000, 2000)).diagnosis;
-  REQUIRE(only(d).severity == "silent");
+  REQUIRE(only(d).severity == Severity::silent);
   REQUIRE(d.exit_code == 1);
   INFO(only(d).message);
   REQUIRE(holds(only(d).message,
@@ -88,7 +88,7 @@ TEST_CASE("the fix is shown in simulated fp16, before and after", "[fp16][diagno
 TEST_CASE("inputs that stay far below the limit take the alarm away", "[fp16][diagnose]") {
   const DiagnoseOutcome outcome = run(kRmsNorm, true, range(-5, 5));
   REQUIRE_FALSE(outcome.changed());
-  REQUIRE(only(outcome.diagnosis).severity == "note");
+  REQUIRE(only(outcome.diagnosis).severity == Severity::note);
   REQUIRE(holds(only(outcome.diagnosis).message, "it stays at 25, 11.4 bits below"));
 }
 

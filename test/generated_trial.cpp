@@ -42,8 +42,8 @@ Promise promise_of(const Diagnosis& diagnosis) {
   for (const Finding& finding : diagnosis.findings)
     for (const ReportedFix& fix : finding.fixes)
       if (fix.applied) {
-        promise.unsafe = promise.unsafe || fix.applicability != "safe";
-        promise.bounded = promise.bounded || fix.exactness == "bounded";
+        promise.unsafe = promise.unsafe || fix.applicability != Applicability::safe;
+        promise.bounded = promise.bounded || fix.exactness == Exactness::bounded;
       }
   return promise;
 }

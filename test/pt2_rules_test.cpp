@@ -107,7 +107,7 @@ TEST_CASE("programs without a log have no fatal finding", "[pt2]") {
   for (const auto& folder : all)
     for (const Finding& finding : run(folder, true, false, false).diagnosis.findings) {
       INFO(folder.filename().string() << ": " << finding.rule << ": " << finding.message);
-      CHECK(finding.severity == "note");
+      CHECK(finding.severity == Severity::note);
     }
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("programs that a toolchain lowers are not condemned for it", "[pt2]") 
     ++programs;
     for (const Finding& finding : outcome->diagnosis.findings) {
       INFO(entry.path().filename().string() << ": " << finding.rule << ": " << finding.message);
-      CHECK((finding.severity == "note" || finding.severity == "perf"));
+      CHECK((finding.severity == Severity::note || finding.severity == Severity::perf));
     }
   }
   REQUIRE(programs >= 10);

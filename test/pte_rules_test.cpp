@@ -1,4 +1,6 @@
 // Lowered programs diagnosed from the file alone.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -47,7 +49,8 @@ Diagnosis check(std::string bytes, const std::string& target, const std::string&
 /// "ETX101:fatal" for each finding, in order.
 std::vector<std::string> found(const Diagnosis& diagnosis) {
   std::vector<std::string> out;
-  for (const Finding& finding : diagnosis.findings) out.push_back(finding.rule + ":" + finding.severity);
+  for (const Finding& finding : diagnosis.findings)
+    out.push_back(fmt::format("{}:{}", finding.rule, word(finding.severity)));
   return out;
 }
 
@@ -93,7 +96,7 @@ TEST_CASE("faults of captured programs are found without their logs", "[pte]") {
     const auto finding = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
                                       [&, id = name.substr(0, 6)](const Finding& f) { return f.rule == id; });
     REQUIRE(finding != diagnosis.findings.end());
-    CHECK(finding->severity == "fatal");
+    CHECK(finding->severity == Severity::fatal);
     CHECK(!finding->reason.empty());
     CHECK(finding->message.find('{') == std::string::npos);
   }

@@ -17,10 +17,10 @@ Diagnosis sample() {
   d.command = "fix";
   d.rules_version = "0123456789abcdef";
   d.model = ReportedModel{"models/net.tflite", "tflite", "", 123456, 50};
-  d.targets.push_back({"litert-gpu", "2.3.0", "2.3.0", "log", false});
+  d.targets.push_back({"litert-gpu", "2.3.0", "2.3.0", TargetSource::log, false});
   d.prediction = ReportedPrediction{
-      "refused",
-      "refused",
+      Verdict::refused,
+      Verdict::refused,
       {{"BROADCAST_TO: Operation is not supported.", 0, 3, false}, {"RESHAPE: hidden <one>", 0, 4, true}}};
   d.log.push_back({"err.txt",
                    "BROADCAST_TO: Operation is not supported.",
@@ -38,10 +38,10 @@ Diagnosis sample() {
   d.unexplained.push_back(2);
 
   Finding fixed;
-  fixed.rule = "LRT012", fixed.name = "broadcast-to-runtime", fixed.severity = "fatal",
-  fixed.state = "matched";
+  fixed.rule = "LRT012", fixed.name = "broadcast-to-runtime", fixed.severity = Severity::fatal,
+  fixed.state = FindingState::matched;
   fixed.message = "BROADCAST_TO of a runtime value is not taken by the GPU";
-  fixed.attribution = "exact", fixed.docs = "https://example.org/9191",
+  fixed.attribution = Attribution::exact, fixed.docs = "https://example.org/9191",
   fixed.fingerprint = "00000000deadbeef";
   fixed.at_source = "Use cat of bare slices:\n\n    torch.cat([k] * n, dim=1)";
   ReportedLocation at;
@@ -51,11 +51,12 @@ Diagnosis sample() {
   fixed.locations.push_back(at);
   fixed.log.push_back(0);
   ReportedFix applied;
-  applied.title = "reshape, tile, reshape", applied.applicability = "safe", applied.exactness = "exact",
-  applied.applied = true;
+  applied.title = "reshape, tile, reshape", applied.applicability = Applicability::safe,
+  applied.exactness = Exactness::exact, applied.applied = true;
   applied.cost = {1, -3072, 0};
   ReportedProof movement;
-  movement.method = "movement", movement.dtype = "f32", movement.samples = 768, movement.equal = true;
+  movement.method = ProofMethod::movement, movement.dtype = "f32", movement.samples = 768,
+  movement.equal = true;
   applied.proofs.push_back(movement);
   fixed.fixes.push_back(applied);
   d.findings.push_back(fixed);
@@ -63,8 +64,8 @@ Diagnosis sample() {
   d.findings.push_back(fixed);
 
   Finding silent;
-  silent.rule = "LRT013", silent.name = "constant-rank-above-runtime", silent.severity = "silent",
-  silent.state = "matched";
+  silent.rule = "LRT013", silent.name = "constant-rank-above-runtime", silent.severity = Severity::silent,
+  silent.state = FindingState::matched;
   silent.message =
       "the constant has a higher rank than the runtime operand: token 0 is right, later ones are wrong";
   silent.reason = "the proof found a difference", silent.fingerprint = "00000000cafef00d", silent.round = 2,
@@ -73,12 +74,12 @@ Diagnosis sample() {
   made.op = "ADD", made.value = "scores", made.shape = "4x8x8", made.dtype = "f32", made.origin = {3, 4};
   silent.locations.push_back(made);
   ReportedFix refuted;
-  refuted.title = "reshape the operand | first", refuted.applicability = "manual",
-  refuted.exactness = "bounded";
+  refuted.title = "reshape the operand | first", refuted.applicability = Applicability::manual,
+  refuted.exactness = Exactness::bounded;
   refuted.reason = "refuted: input 65504 gives 1 before, 0 after";
   refuted.cost = {1, 16, 12'000'000};
   ReportedProof sampled;
-  sampled.method = "sampled", sampled.dtype = "f16", sampled.samples = 24;
+  sampled.method = ProofMethod::sampled, sampled.dtype = "f16", sampled.samples = 24;
   sampled.max_abs = std::numeric_limits<double>::infinity(),
   sampled.max_rel = std::numeric_limits<double>::quiet_NaN(), sampled.max_ulp = 3;
   sampled.counterexample = "input 65504 gives 1 before, 0 after";
@@ -94,8 +95,8 @@ Diagnosis sample() {
   d.verification->ordinary = ReportedDifference{3, 2.4e-7, 1e-7};
   d.verification->extreme = ReportedDifference{5, 2.6e26, 1.2e-7};
   d.output = ReportedOutput{"models/net.fixed.tflite", std::string(64, 'a'), 123400};
-  d.before = {{"fatal", 4}, {"silent", 1}, {"perf", 0}, {"note", 0}};
-  settle(d, "silent");
+  d.before = {{Severity::fatal, 4}, {Severity::silent, 1}, {Severity::perf, 0}, {Severity::note, 0}};
+  settle(d, Severity::silent);
   return d;
 }
 
@@ -138,19 +139,19 @@ TEST_CASE("a changed interface is named where the numbers are equal", "[report]"
 TEST_CASE("where the model is not to blame, the report says so and the JSON keeps who is", "[report]") {
   Diagnosis d;
   d.command = "log";
-  d.before = {{"fatal", 1}};
+  d.before = {{Severity::fatal, 1}};
   Finding finding;
-  finding.rule = "T1", finding.severity = "fatal", finding.state = "advice", finding.message = "no driver",
-  finding.fault = "environment";
+  finding.rule = "T1", finding.severity = Severity::fatal, finding.state = FindingState::advice,
+  finding.message = "no driver", finding.fault = Blame::environment;
   d.findings.push_back(finding);
-  settle(d, "silent");
+  settle(d, Severity::silent);
   const std::string text = render(std::span(&d, 1), ReportFormat::text);
   CHECK(text.find("the model is not to blame: the machine, device or application") != std::string::npos);
   const std::string json = render(std::span(&d, 1), ReportFormat::json);
   CHECK(nlohmann::json::parse(json)["findings"][0]["fault"] == "environment");
   const auto again = read_diagnoses("d.json", json);
   REQUIRE(again);
-  CHECK(again->front().findings.front().fault == "environment");
+  CHECK(again->front().findings.front().fault == Blame::environment);
 }
 
 TEST_CASE("a diagnosis holds to its schema", "[report]") {
@@ -207,20 +208,20 @@ TEST_CASE("exit codes: the worst run decides", "[report]") {
 
 TEST_CASE("what remains decides the status", "[report]") {
   Diagnosis d;
-  settle(d, "silent");
-  CHECK(d.status == "clean");
+  settle(d, Severity::silent);
+  CHECK(d.status == RunStatus::clean);
   Finding note;
-  note.severity = "note";
+  note.severity = Severity::note;
   d.findings.push_back(note);
-  settle(d, "silent");
+  settle(d, Severity::silent);
   CHECK(d.exit_code == 0);
-  settle(d, "note");
+  settle(d, Severity::note);
   CHECK(d.exit_code == 1);
   d.log.push_back({});
   d.unexplained.push_back(0);
-  settle(d, "fatal");
+  settle(d, Severity::fatal);
   CHECK(d.exit_code == 1);
-  settle(d, "never");
+  settle(d, std::nullopt);
   CHECK(d.exit_code == 0);
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("a page says who is to blame", "[rule]") {
     Rule rule;
     const std::string json =
         std::string(R"({"id": "T1", "severity": "fatal", "references": ["https://x"], "fault": ")") +
-        std::string(name(fault)) + "\"}";
+        std::string(word(fault)) + "\"}";
     REQUIRE(read_rule_data("p.md", 1, json, rule));
     CHECK(rule.fault == fault);
   }

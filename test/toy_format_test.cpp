@@ -122,7 +122,7 @@ TEST_CASE("a toy model that only moves is proved by movement, without a log", "[
   REQUIRE(finding);
   REQUIRE(finding->fixes.size() == 1);
   REQUIRE_FALSE(finding->fixes[0].proofs.empty());
-  CHECK(finding->fixes[0].proofs[0].method == "movement");
+  CHECK(finding->fixes[0].proofs[0].method == ProofMethod::movement);
   CHECK(finding->fixes[0].proofs[0].equal);
 }
 

@@ -34,7 +34,7 @@ void add_line(const Diagnosis& run, const std::string& folder, int log, const st
   subject.entry.key.model = key_model(run, log, folder);
   subject.entry.key.rule = text;
   subject.entry.from_log = log >= 0;
-  subject.entry.severity = "fatal";
+  subject.entry.severity = Severity::fatal;
   subject.entry.message = text;
   subject.log = log, subject.accepted = accepted;
   subjects.push_back(std::move(subject));
@@ -160,10 +160,10 @@ BaselineUse Baseline::apply(Diagnosis& run, const std::string& today,
                                       describe(found->second), entry.until, owner_words(entry)));
       continue;
     }
-    if (severity_rank(subject.entry.severity) > severity_rank(entry.severity)) {
+    if (subject.entry.severity > entry.severity) {
       run.notes.push_back(fmt::format("{}: {} was accepted as \"{}\" and is \"{}\" now: it counts again",
-                                      path_, describe(found->second), entry.severity,
-                                      subject.entry.severity));
+                                      path_, describe(found->second), word(entry.severity),
+                                      word(subject.entry.severity)));
       continue;
     }
     Suppression suppression{.baseline = path_,

@@ -23,8 +23,8 @@ struct BaselineEntry {
   FindingKey key;         ///< the model's path is relative to the baseline's folder, unless `named`
   bool named = false;     ///< key.model is a name that the user stated, no path
   bool from_log = false;  ///< a log showed it: without one it cannot be looked for
-  std::string severity;   ///< when it was accepted; what has become worse since is not covered
-  std::string message;    ///< for readers
+  Severity severity = Severity::fatal;  ///< when it was accepted; what has become worse since is not covered
+  std::string message;                  ///< for readers
   std::string reason, owner;
   std::string until;  ///< the last day, "2027-01-31"; empty: for good
 };

@@ -36,7 +36,7 @@ Json entry_json(const BaselineEntry& entry) {
   if (entry.kind == BaselineEntry::Kind::finding)
     json["rule"] = entry.key.rule, json["layer"] = entry.key.layer, json["operator"] = entry.key.op;
   json["occurrence"] = entry.key.occurrence;
-  json["severity"] = entry.severity;
+  json["severity"] = word(entry.severity);
   if (entry.from_log) json["from_log"] = true;
   json["message"] = entry.message;
   json["reason"] = entry.reason, json["owner"] = entry.owner;
@@ -72,9 +72,11 @@ class EntryReader {
     entry.message = text("message", entry.kind != BaselineEntry::Kind::finding);
     if (entry.kind != BaselineEntry::Kind::finding) entry.key.rule = entry.message;
     entry.key.occurrence = occurrence();
-    entry.severity = text("severity", false, "fatal");
-    if (entry.severity != "fatal" && severity_rank(entry.severity) == severity_rank("fatal"))
-      complain(fmt::format("severity: expected fatal, silent, perf or note, got \"{}\"", entry.severity));
+    const std::string severity = text("severity", false, "fatal");
+    if (const auto said = from_word<Severity>(severity))
+      entry.severity = *said;
+    else
+      complain(fmt::format("severity: expected fatal, silent, perf or note, got \"{}\"", severity));
     entry.reason = text("reason"), entry.owner = text("owner"), entry.until = text("until");
     if (!entry.until.empty() && !is_date(entry.until))
       complain(fmt::format("until: expected a day such as \"2027-01-31\", or null for good, got \"{}\"",

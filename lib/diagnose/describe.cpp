@@ -26,43 +26,30 @@ Finding from_rule(const Rule& rule) {
   Finding finding;
   finding.rule = rule.id;
   finding.name = rule.name;
-  finding.severity = name(rule.severity);
-  if (rule.fault != Blame::model) finding.fault = name(rule.fault);
+  finding.severity = rule.severity;
+  finding.fault = rule.fault;
   finding.message = rule.summary;
   finding.docs = documentation(rule);
   return finding;
 }
 
-}  // namespace
-
-std::string_view name(Exactness exactness) {
-  switch (exactness) {
-    case Exactness::exact:
-      return "exact";
-    case Exactness::rounding:
-      return "rounding";
-    case Exactness::bounded:
+FindingState state_of(const DetectResult& result) {
+  switch (result.state) {
+    case DetectResult::State::matched:
+      return FindingState::matched;
+    case DetectResult::State::declined:
+      return FindingState::declined;
+    case DetectResult::State::advice:
       break;
   }
-  return "bounded";
+  return FindingState::advice;
 }
+
+}  // namespace
 
 ReportedProof report(const Proof& proof) {
   ReportedProof reported;
-  switch (proof.method) {
-    case ProofMethod::none:
-      reported.method = "none";
-      break;
-    case ProofMethod::sampled:
-      reported.method = "sampled";
-      break;
-    case ProofMethod::exhaustive:
-      reported.method = "exhaustive";
-      break;
-    case ProofMethod::movement:
-      reported.method = "movement";
-      break;
-  }
+  reported.method = proof.method;
   reported.dtype = name(proof.dtype);
   reported.samples = proof.samples;
   reported.max_abs = proof.max_abs, reported.max_rel = proof.max_rel, reported.max_ulp = proof.max_ulp;
@@ -74,7 +61,8 @@ ReportedProof report(const Proof& proof) {
 
 std::vector<std::string> mendable_formats(const Rule& rule) {
   std::vector<std::string> formats;
-  if (rule.applicability == "manual" || (!rule.detector && rule.rewrites.empty())) return formats;
+  if (rule.applicability == Applicability::manual || (!rule.detector && rule.rewrites.empty()))
+    return formats;
   for (const Dialect* known : dialects())
     if (!known->lowered && rule.looks_at(*known)) formats.emplace_back(known->name);
   return formats;
@@ -127,24 +115,14 @@ ReportedLocation locate(const Model& model, int graph_index, NodeId id, ValueId 
 
 Finding describe(const FoundSite& site, const Model& model, int round, bool assumed) {
   Finding finding = from_rule(*site.rule);
-  finding.severity = name(site.severity);
-  switch (site.result.state) {
-    case DetectResult::State::matched:
-      finding.state = "matched";
-      break;
-    case DetectResult::State::declined:
-      finding.state = "declined";
-      break;
-    case DetectResult::State::advice:
-      finding.state = "advice";
-      break;
-  }
+  finding.severity = site.severity;
+  finding.state = state_of(site.result);
   if (!site.result.message.empty()) finding.message = site.result.message;
   if (!site.target.empty()) finding.message += fmt::format(" [{}]", site.target);
   finding.reason = site.result.reason;
   finding.at_source =
       site.result.at_source.empty() ? section(*site.rule, "At the source") : site.result.at_source;
-  finding.attribution = name(site.attribution);
+  finding.attribution = site.attribution;
   finding.round = round;
   finding.assumed = assumed;
   for (const NodeId id : site.result.nodes) {
@@ -160,14 +138,14 @@ Finding describe_log_hit(const LogEvidence& evidence, std::size_t which, int log
   const Rule& rule = *evidence.rules[which];
   const LogWords words = words_from_log(rule, evidence.captures[which]);
   Finding finding = from_rule(rule);
-  finding.state = "advice";
+  finding.state = FindingState::advice;
   if (!words.message.empty()) finding.message = words.message;
   finding.reason = words.reason;
   if (!model) finding.mendable_in = mendable_formats(rule);
   finding.at_source = words.at_source.empty() ? section(rule, "At the source") : words.at_source;
   finding.log.push_back(log_index);
-  if (evidence.record->failure) finding.stage = name(evidence.record->told().stage);
-  finding.attribution = name(evidence.attribution);
+  if (evidence.record->failure) finding.stage = evidence.record->told().stage;
+  finding.attribution = evidence.attribution;
   if (model)
     for (const NodePlace& place : evidence.nodes) {
       if (finding.locations.size() == kMaxLocations) break;

@@ -25,6 +25,5 @@ std::vector<std::string> recipe_behind_fix(const Rule& rule);
 
 ReportedLocation locate(const Model& model, int graph, NodeId node, ValueId value);
 ReportedProof report(const Proof& proof);
-std::string_view name(Exactness exactness);
 
 }  // namespace md

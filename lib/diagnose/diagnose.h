@@ -53,10 +53,4 @@ struct DiagnoseOutcome {
 /// Errors: a target that is not known (usage). Everything else is in the diagnosis.
 Result<DiagnoseOutcome> diagnose(const DiagnoseRequest& request);
 
-/// "fatal", ... or "never", as settle() takes it.
-std::string_view fail_on_word(const std::optional<Severity>& fail_on);
-
-/// True when the rule is chosen by a list of ids, prefixes, names or aliases.
-bool rule_is_named(const Rule& rule, const std::vector<std::string>& names);
-
 }  // namespace md

@@ -4,64 +4,42 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "lib/diagnose/finding.h"
+#include "lib/target/target.h"
 
 namespace md {
 
-struct ReportedSource {
-  std::string file;
-  int line = 0;
-  std::string function;
-};
+using Verdict = Prediction::Verdict;
+template <>
+inline constexpr std::array<Word<Verdict>, 3> kWords<Verdict> = {
+    {{Verdict::compiles, "compiles"}, {Verdict::refused, "refused"}, {Verdict::crash, "crash"}}};
 
-struct ReportedLocation {
-  int graph = 0;
-  std::int32_t node = -1;  ///< id in the input file; -1: made by an earlier round, see origin
-  std::string op, value, layer, shape, dtype;
-  std::vector<std::int32_t> origin;  ///< input-file nodes that a made node came from
-  std::vector<ReportedSource> source;
-};
+/// How it is known which runtime and version is meant.
+enum class TargetSource { flag, log, fit, usual };
+template <>
+inline constexpr std::array<Word<TargetSource>, 4> kWords<TargetSource> = {
+    {{TargetSource::flag, "flag"},
+     {TargetSource::log, "log"},
+     {TargetSource::fit, "fit"},
+     {TargetSource::usual, "default"}}};
 
-struct ReportedProof {
-  std::string method, dtype;  ///< movement | exhaustive | sampled | none
-  std::int64_t samples = 0;
-  double max_abs = 0, max_rel = 0, max_ulp = 0;
-  bool equal = false;
-  std::string nonfinite, counterexample, note;
+enum class RunStatus {
+  clean,
+  accepted,  ///< nothing counts, but a baseline accepts something
+  findings,  ///< something at --fail-on remains
+  fixed,     ///< something was rewritten, and nothing at --fail-on remains
+  failed     ///< an error ended the run
 };
+template <>
+inline constexpr std::array<Word<RunStatus>, 5> kWords<RunStatus> = {{{RunStatus::clean, "clean"},
+                                                                      {RunStatus::accepted, "accepted"},
+                                                                      {RunStatus::findings, "findings"},
+                                                                      {RunStatus::fixed, "fixed"},
+                                                                      {RunStatus::failed, "failed"}}};
 
-struct ReportedCost {
-  std::int64_t ops = 0, bytes = 0, macs = 0;  ///< after minus before
-};
-
-struct ReportedFix {
-  std::string title, applicability, exactness, reason;
-  bool applied = false;  ///< in a dry run: would be applied
-  /// Mends a note that nothing shows to do harm: offered, and applied only when the user asks for it
-  /// (`reason` says how).
-  bool needs_asking = false;
-  ReportedCost cost;
-  std::vector<ReportedProof> proofs;
-};
-
-struct Finding {
-  std::string rule, name, severity, state, message, reason, attribution, docs, at_source, fingerprint;
-  int round = 1;
-  /// Who is to blame, where it is not the model: usage | environment | versions | tool-bug; else empty.
-  std::string fault;
-  std::string
-      stage;  ///< what the tool did when it failed, where a log tells it: "load", "run", ...; else empty
-  bool assumed = false;
-  bool mended = false;  ///< gone because the fix of another finding removed its cause
-  std::vector<std::string> caused_by;
-  std::vector<ReportedLocation> locations;
-  std::vector<int> log;  ///< indices into Diagnosis::log
-  std::vector<ReportedFix> fixes;
-  /// From a log alone: the formats of model files that a fix of this kind exists for; empty: none does.
-  std::vector<std::string> mendable_in;
-  bool open() const;  ///< no fix that was applied mends it
-};
+using SeverityCounts = std::map<Severity, int>;
 
 struct ReportedRecord {
   std::string path, text, tool;
@@ -69,21 +47,23 @@ struct ReportedRecord {
   std::vector<std::string> rules;
   bool benign = false;
   int failure = 0;  ///< records with one number are one failure; 0: none
-  /// What is known of a failure besides its words, see Record: "load", "Resize", "/a/Resize", ...; may be
-  /// empty.
-  std::string stage = {}, op = {}, node = {}, condition = {}, status = {}, source = {}, frame = {};
+  /// What is known of a failure besides its words, see Record: Stage::load, "Resize", "/a/Resize", ...; may
+  /// be empty.
+  Stage stage = Stage::unknown;
+  std::string op = {}, node = {}, condition = {}, status = {}, source = {}, frame = {};
   std::string shown = {};              ///< the line of the text that says most; empty: the first
   std::vector<int> consequences = {};  ///< lines that only report it again
 };
 
 struct ReportedTarget {
-  std::string name, version, table, source;
+  std::string name, version, table;
+  TargetSource source = TargetSource::usual;
   bool assumed = false;
 };
 
 struct ReportedPrediction {
-  std::string verdict;        ///< of the input: compiles | refused | crash
-  std::string after_verdict;  ///< of the rewritten model; empty: nothing was rewritten
+  Verdict verdict = Verdict::compiles;   ///< of the input
+  std::optional<Verdict> after_verdict;  ///< of the rewritten model; nullopt: nothing was rewritten
   struct Row {
     std::string text;
     int graph = 0;
@@ -144,8 +124,9 @@ struct AcceptedLine {
 };
 
 struct Diagnosis {
-  std::string command, status;  ///< clean | accepted | findings | fixed | failed
-  bool dry_run = false;         ///< nothing was written: what is called applied or fixed would be
+  std::string command;
+  RunStatus status = RunStatus::clean;
+  bool dry_run = false;  ///< nothing was written: what is called applied or fixed would be
   int exit_code = 0;
   std::optional<ReportedModel> model;
   std::string stated_name;  ///< what the user wants the model to be called in fingerprints and baselines; may
@@ -166,24 +147,21 @@ struct Diagnosis {
   /// Options of the command line that decide what is found, each word for itself: for the next command.
   std::vector<std::string> options;
   std::vector<std::string> recipe;  ///< lines of Python that take a mended .pt2 on; "model.fixed.pt2" is it
-  std::map<std::string, int> before, after;  ///< open findings by severity
+  SeverityCounts before, after;     ///< open findings
   int fixed = 0;
   std::string error_code, error_message;
   std::string rules_version;
 };
 
-/// note 0, perf 1, silent 2, fatal 3.
-int severity_rank(std::string_view severity);
-
 /// Open findings by severity (every severity has an entry). What nothing explains counts as fatal.
-std::map<std::string, int> count_open(const Diagnosis& diagnosis);
+SeverityCounts count_open(const Diagnosis& diagnosis);
 
 /// What a baseline accepts, by severity; lines that nothing explains count as fatal. Empty: nothing is.
-std::map<std::string, int> count_accepted(const Diagnosis& diagnosis);
+SeverityCounts count_accepted(const Diagnosis& diagnosis);
 
-/// Fills `after`, `fixed`, and unless the run failed `status` and `exit_code`. `fail_on`: a severity or
-/// "never".
-void settle(Diagnosis& diagnosis, std::string_view fail_on);
+/// Fills `after`, `fixed`, and unless the run failed `status` and `exit_code`. `fail_on`: nullopt:
+/// never.
+void settle(Diagnosis& diagnosis, std::optional<Severity> fail_on);
 
 /// Marks the run as failed with one clear line.
 void fail_run(Diagnosis& diagnosis, int exit_code, std::string code, std::string message);

@@ -1,7 +1,5 @@
 // How a run ends: the one place that decides whether a report may end happily.
 #pragma once
-#include <optional>
-#include <string_view>
 
 #include "lib/diagnose/diagnosis.h"
 
@@ -16,8 +14,12 @@ enum class Ending {
   refused      ///< the target would still refuse the rewritten model
 };
 
-/// "accepted", "uncompared" and so on, as the JSON says them.
-std::string_view name(Ending ending);
+template <>
+inline constexpr std::array<Word<Ending>, 5> kWords<Ending> = {{{Ending::accepted, "accepted"},
+                                                                {Ending::uncompared, "uncompared"},
+                                                                {Ending::unequal, "unequal"},
+                                                                {Ending::unsettled, "unsettled"},
+                                                                {Ending::refused, "refused"}}};
 
 /// A happy end needs all three: nothing fatal left, nothing unexplained, the whole compared. Asks `after`, so
 /// settle() comes first.

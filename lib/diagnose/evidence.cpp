@@ -145,20 +145,6 @@ const std::vector<NodePlace>* find_predicted(
 
 }  // namespace
 
-std::string_view name(Attribution attribution) {
-  switch (attribution) {
-    case Attribution::exact:
-      return "exact";
-    case Attribution::tensor:
-      return "tensor";
-    case Attribution::op:
-      return "op";
-    case Attribution::none:
-      break;
-  }
-  return "";
-}
-
 std::string_view kernel_failure_in(std::string_view headline) {
   const std::size_t at = headline.find("INVALID_ARGUMENT");
   return at == std::string_view::npos ? std::string_view() : headline.substr(at);

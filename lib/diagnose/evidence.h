@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/diagnose/finding.h"
 #include "lib/log/log.h"
 #include "lib/log/signature_set.h"
 #include "lib/rule/page/rule.h"
@@ -15,10 +16,6 @@
 #include "lib/target/target.h"
 
 namespace md {
-
-/// How sure it is which nodes a line of the log is about.
-enum class Attribution { none, op, tensor, exact };
-std::string_view name(Attribution attribution);  ///< "" for none
 
 struct NodePlace {
   int graph = 0;

@@ -28,13 +28,8 @@ struct Tried {
   int leftover = 0;  ///< what the targets would still refuse or compute wrongly at the nodes of the rewrite
 };
 
-/// Applicability words, from the most trusted down.
-int trust(std::string_view applicability) {
-  return applicability == "safe" ? 2 : applicability == "unsafe" ? 1 : 0;
-}
-
-void lower(ReportedFix& fix, std::string_view applicability, std::string reason) {
-  if (trust(applicability) < trust(fix.applicability)) fix.applicability = applicability;
+void lower(ReportedFix& fix, Applicability applicability, std::string reason) {
+  fix.applicability = std::min(fix.applicability, applicability);
   if (reason.empty()) return;
   fix.reason += fix.reason.empty() ? "" : "; ";
   fix.reason += reason;
@@ -61,9 +56,9 @@ std::string how_to_ask(const FoundSite& site) {
 ReportedFix claim(const FoundSite& site, const ProposedFix& fix) {
   ReportedFix reported;
   reported.title = fix.patch.title;
-  reported.exactness = name(*fix.exactness);
+  reported.exactness = *fix.exactness;
   reported.applicability = site.rule->applicability;
-  if (fix.unsafe) lower(reported, "unsafe", fix.unsafe_reason);
+  if (fix.unsafe) lower(reported, Applicability::unsafe, fix.unsafe_reason);
   return reported;
 }
 
@@ -96,7 +91,7 @@ void weigh_result(const FixingInput& in, const Model& before, const Model& after
   if (wrong.by.empty()) return;
   ++tried.leftover;
   if (!wrong.mended)
-    lower(tried.reported, "manual", "its result would be computed wrongly (" + wrong.by + ")");
+    lower(tried.reported, Applicability::manual, "its result would be computed wrongly (" + wrong.by + ")");
 }
 
 /// True when callers would notice: another number, type or shape of inputs or outputs. Another tensor behind
@@ -121,20 +116,20 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
   const Excerpt local = surroundings.around(fix.patch);
   auto after = apply_patches(local.model, std::span(&local.patch, 1));
   if (!after) {
-    lower(reported, "manual", after.error().message);
+    lower(reported, Applicability::manual, after.error().message);
     return tried;
   }
   if (const auto fault = ill_typed(local.model, *after)) {
-    lower(reported, "manual", "its types do not hold together: " + *fault);
+    lower(reported, Applicability::manual, "its types do not hold together: " + *fault);
     return tried;
   }
   if (after->dialect->settle) after->dialect->settle(local.model, *after);
   reported.cost = cost_of_change(local.model, *after);
   if (reported.cost.macs > kNoticeableWork && reported.cost.macs > surroundings.total_work())
-    lower(reported, "unsafe",
+    lower(reported, Applicability::unsafe,
           fmt::format("more than doubles the model's work (+{} multiply-adds)", reported.cost.macs));
   if (!fix.retypes_interface && changes_interface(local.model, *after, local.patch))
-    lower(reported, "unsafe", fix.unsafe ? "" : "changes the model's interface");
+    lower(reported, Applicability::unsafe, fix.unsafe ? "" : "changes the model's interface");
   weigh_result(in, local.model, *after, local.patch, tried);
 
   ProofOptions options;
@@ -151,20 +146,20 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
     note += (note.empty() ? "" : "; ") + another_bound(options.max_error, in.options.max_error);
   }
   if (proof.method == ProofMethod::none)
-    lower(reported, "unsafe",
+    lower(reported, Applicability::unsafe,
           "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));
   else if (!proof.equal)
-    lower(reported, "manual", "refuted: " + proof.counterexample);
+    lower(reported, Applicability::manual, "refuted: " + proof.counterexample);
   else if (!proof.nonfinite.empty() && surroundings.nonfinite_may_reach(fix.patch))
-    lower(reported, "unsafe", "differs on values that can reach it: " + proof.nonfinite);
+    lower(reported, Applicability::unsafe, "differs on values that can reach it: " + proof.nonfinite);
 
-  const bool trusted =
-      reported.applicability == "safe" || (reported.applicability == "unsafe" && in.options.unsafe_fixes);
+  const bool trusted = reported.applicability == Applicability::safe ||
+                       (reported.applicability == Applicability::unsafe && in.options.unsafe_fixes);
   const bool unproven = proof.method == ProofMethod::none && in.options.require_proof;
   const bool inexact = fix.exactness != Exactness::exact;
   if (inexact && in.options.exact_only)
     lower(reported, reported.applicability, "not bit for bit, and --exact-only was given");
-  if (reported.applicability != "manual" && waits_for_word(site, fix, in.options)) {
+  if (reported.applicability != Applicability::manual && waits_for_word(site, fix, in.options)) {
     reported.needs_asking = true;
     lower(reported, reported.applicability, how_to_ask(site));
   }
@@ -265,8 +260,8 @@ std::vector<ReportedFix> list_candidates(const Surroundings& surroundings, const
     if (auto after = apply_patches(local.model, std::span(&local.patch, 1)))
       reported.cost = cost_of_change(local.model, *after);
     else
-      lower(reported, "manual", after.error().message);
-    if (reported.applicability != "manual" && waits_for_word(site, fix, options)) {
+      lower(reported, Applicability::manual, after.error().message);
+    if (reported.applicability != Applicability::manual && waits_for_word(site, fix, options)) {
       reported.needs_asking = true;
       lower(reported, reported.applicability, how_to_ask(site));
     }

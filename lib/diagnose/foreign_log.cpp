@@ -171,4 +171,13 @@ std::vector<std::string> disown_foreign_logs(std::vector<LogEvidence>& evidence,
   return notes;
 }
 
+PlacedEvidence place_evidence(std::vector<LogEvidence> evidence, const Model& model,
+                              const std::vector<Prediction>& predictions) {
+  attribute(evidence, model, predictions);
+  std::vector<std::string> notes = disown_foreign_logs(evidence, model, predictions);
+  if (notes.empty() && is_of_other_model(evidence))
+    notes.emplace_back("this log is of another model: it names operators that this model does not have");
+  return {.evidence = std::move(evidence), .notes = std::move(notes)};
+}
+
 }  // namespace md

@@ -19,4 +19,13 @@ std::string_view tensor_named_in(std::string_view headline);
 std::vector<std::string> disown_foreign_logs(std::vector<LogEvidence>& evidence, const Model& model,
                                              const std::vector<Prediction>& predictions);
 
+struct PlacedEvidence {
+  std::vector<LogEvidence> evidence;
+  std::vector<std::string> notes;  ///< which logs are of another model
+};
+
+/// The evidence tied to the nodes of a model (attribute), but for logs that are of another one.
+PlacedEvidence place_evidence(std::vector<LogEvidence> evidence, const Model& model,
+                              const std::vector<Prediction>& predictions);
+
 }  // namespace md

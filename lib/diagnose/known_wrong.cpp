@@ -59,7 +59,7 @@ KnownWrong known_wrong(const Model& before, const Model& after, int graph, const
         if (result.by.empty())
           result.by = fmt::format("{}: {}", rule.id, site.message.empty() ? rule.summary : site.message);
         const bool may_fix = std::find(chosen.begin(), chosen.end(), &rule) != chosen.end();
-        result.mended = result.mended && may_fix && rule.applicability == "safe" &&
+        result.mended = result.mended && may_fix && rule.applicability == Applicability::safe &&
                         std::any_of(site.fixes.begin(), site.fixes.end(),
                                     [](const ProposedFix& fix) { return !fix.unsafe; });
       }

@@ -12,6 +12,12 @@
 namespace md {
 namespace {
 
+std::vector<const Rule*> rules_of_log(const std::vector<LogEvidence>& evidence) {
+  std::vector<const Rule*> hit;
+  for (const LogEvidence& item : evidence) hit.insert(hit.end(), item.rules.begin(), item.rules.end());
+  return hit;
+}
+
 std::string name_part(std::string_view text) { return std::string(text.substr(0, text.find('@'))); }
 
 /// "litert-gpu+cpu" and "litert-gpu" are one runtime; so are "executorch-xnnpack" and "executorch".
@@ -211,6 +217,34 @@ std::unique_ptr<Target> refit_assumed(const Target& target, const std::vector<co
     }
   }
   return nullptr;
+}
+
+ResolvedTargets with_fitting_versions(ResolvedTargets resolved, const std::vector<LogEvidence>& evidence) {
+  for (auto& target : resolved.targets) {
+    auto older = refit_assumed(*target, rules_of_log(evidence));
+    if (!older) continue;
+    std::erase_if(resolved.notes, [&](const std::string& note) {
+      return note.starts_with("the log tells no version of " + target->name());
+    });
+    resolved.notes.push_back(
+        fmt::format("the log tells no version of {}: {} is assumed, the newest that is known to say this",
+                    target->name(), older->version.text()));
+    target = std::move(older);
+  }
+  return resolved;
+}
+
+ResolvedTargets with_inferred_target(ResolvedTargets resolved, const std::vector<LogEvidence>& evidence,
+                                     const DiagnoseRequest& request) {
+  if (!resolved.targets.empty()) return resolved;
+  std::vector<const Rule*> hit;
+  for (const LogEvidence& item : evidence) hit.insert(hit.end(), item.rules.begin(), item.rules.end());
+  if (auto target = target_from_rules(hit, request.logs))
+    resolved.targets.push_back(std::move(target));
+  else if (request.document)
+    resolved.notes.push_back(
+        "no --target and no log that names one: the rules of every backend were run, as notes");
+  return resolved;
 }
 
 bool rule_concerns(const Rule& rule, const Target& target) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/diagnose/diagnose.h"
+#include "lib/diagnose/evidence.h"
 #include "lib/target/target.h"
 
 namespace md {
@@ -27,6 +28,14 @@ std::unique_ptr<Target> target_from_rules(const std::vector<const Rule*>& hit, c
 /// log names is about versions of `target` and `target`'s is none of them, the newest measured one that is.
 /// nullptr: the target stays.
 std::unique_ptr<Target> refit_assumed(const Target& target, const std::vector<const Rule*>& hit);
+/// `resolved`, with the versions of assumed targets that the evidence fits (refit_assumed), and what was said
+/// of them.
+ResolvedTargets with_fitting_versions(ResolvedTargets resolved, const std::vector<LogEvidence>& evidence);
+
+/// `resolved`; where it names no target, that of the rules which the evidence names, or a note that there is
+/// none.
+ResolvedTargets with_inferred_target(ResolvedTargets resolved, const std::vector<LogEvidence>& evidence,
+                                     const DiagnoseRequest& request);
 
 /// True when the rule's fault exists on the target. A backend shares its family's rules ("executorch-xnnpack"
 /// those of "executorch"), and "litert-gpu+cpu" has those of "litert-gpu".

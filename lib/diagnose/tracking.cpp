@@ -29,27 +29,29 @@ bool holds_all_of(const Tracked& tracked, const std::set<NodePlace>& places) {
 
 }  // namespace
 
-std::vector<std::size_t> track(std::vector<Tracked>& all, const std::vector<FoundSite>& sites,
-                               const Model& model, int round, bool assumed) {
-  std::vector<std::size_t> indices;
+TrackedRound track(std::vector<Tracked> known, const std::vector<FoundSite>& sites, const Model& model,
+                   int round, bool assumed) {
+  TrackedRound tracked{.all = std::move(known), .of_site = {}};
+  std::vector<Tracked>& all = tracked.all;
   for (const FoundSite& site : sites) {
-    const auto same = std::find_if(all.begin(), all.end(), [&](const Tracked& known) {
-      return !known.applied() && known.rule == site.rule && known.graph == site.graph &&
-             known.nodes == site.result.nodes;
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Tracked& one) {
+      return !one.applied() && one.rule == site.rule && one.graph == site.graph &&
+             one.nodes == site.result.nodes;
     });
-    if (same != all.end()) {
+    tracked.of_site.push_back(static_cast<std::size_t>(same - all.begin()));
+    if (same != all.end())
       same->seen = round;
-      indices.push_back(static_cast<std::size_t>(same - all.begin()));
-      continue;
-    }
-    indices.push_back(all.size());
-    all.push_back({site.rule, site.graph, site.result.nodes, round,
-                   describe(site, model, round, assumed && !site.by_log)});
+    else
+      all.push_back({.rule = site.rule,
+                     .graph = site.graph,
+                     .nodes = site.result.nodes,
+                     .seen = round,
+                     .finding = describe(site, model, round, assumed && !site.by_log)});
   }
-  return indices;
+  return tracked;
 }
 
-void mark_mended(std::vector<Tracked>& all, int last_round) {
+std::vector<Tracked> with_mended(std::vector<Tracked> all, int last_round) {
   for (Tracked& gone : all) {
     if (gone.applied() || gone.seen == last_round) continue;
     gone.finding.mended = true;
@@ -62,15 +64,16 @@ void mark_mended(std::vector<Tracked>& all, int last_round) {
         if (other.applied() && other.seen == gone.seen) causes.insert(other.finding.rule);
     gone.finding.caused_by.assign(causes.begin(), causes.end());
   }
+  return all;
 }
 
-void mark_causes(std::vector<Tracked>& all) {
+std::vector<Tracked> with_causes(std::vector<Tracked> all) {
   std::unordered_map<std::int64_t, std::vector<const Tracked*>> at;
   const auto key = [](int graph, NodeId node) {
     return (static_cast<std::int64_t>(graph) << 32) | static_cast<std::uint32_t>(node);
   };
   for (const Tracked& large : all)
-    if (large.nodes.size() > 1 && large.finding.state == "matched")
+    if (large.nodes.size() > 1 && large.finding.state == FindingState::matched)
       for (const NodeId id : large.nodes) at[key(large.graph, id)].push_back(&large);
   for (Tracked& inner : all) {
     if (inner.nodes.empty() || !inner.finding.caused_by.empty()) continue;
@@ -83,6 +86,7 @@ void mark_causes(std::vector<Tracked>& all) {
         causes.insert(large->finding.rule);
     inner.finding.caused_by.assign(causes.begin(), causes.end());
   }
+  return all;
 }
 
 std::set<int> explained_records(const std::vector<Tracked>& all) {
@@ -91,8 +95,8 @@ std::set<int> explained_records(const std::vector<Tracked>& all) {
   return explained;
 }
 
-void adopt_records(std::vector<Tracked>& all, const std::vector<LogEvidence>& evidence,
-                   const std::vector<Prediction>& predictions, const Model& now) {
+std::vector<Tracked> with_adopted_records(std::vector<Tracked> all, const std::vector<LogEvidence>& evidence,
+                                          const std::vector<Prediction>& predictions, const Model& now) {
   std::set<std::string> still_predicted;
   for (const Prediction& prediction : predictions)
     for (const PredictedRecord& record : prediction.records) still_predicted.insert(record.text);
@@ -106,13 +110,14 @@ void adopt_records(std::vector<Tracked>& all, const std::vector<LogEvidence>& ev
       return now.graphs[static_cast<std::size_t>(place.graph)].is_live(place.node);
     });
     for (Tracked& tracked : all) {
-      if (tracked.finding.state != "matched" || !holds_one_of(tracked, item.nodes)) continue;
+      if (tracked.finding.state != FindingState::matched || !holds_one_of(tracked, item.nodes)) continue;
       if (!tracked.finding.open() && !gone && !removed) continue;
       if (tracked.finding.open() && !holds_all_of(tracked, item.nodes)) continue;
       tracked.finding.log.push_back(static_cast<int>(i));
       break;
     }
   }
+  return all;
 }
 
 }  // namespace md

@@ -23,24 +23,29 @@ struct Tracked {
   }
 };
 
-/// Index into `all` for every site that this round found; new ones are added. `assumed`: a target's table
-/// is of another version.
-std::vector<std::size_t> track(std::vector<Tracked>& all, const std::vector<FoundSite>& sites,
-                               const Model& model, int round, bool assumed);
+struct TrackedRound {
+  std::vector<Tracked> all;
+  std::vector<std::size_t> of_site;  ///< index into `all` for every site of the round
+};
+
+/// What is known already, with the sites that this round found. `assumed`: a target's table is of another
+/// version.
+TrackedRound track(std::vector<Tracked> known, const std::vector<FoundSite>& sites, const Model& model,
+                   int round, bool assumed);
 
 /// A finding that no fix of its own mended and that the last round did not find: another fix removed its
 /// cause.
-void mark_mended(std::vector<Tracked>& all, int last_round);
+std::vector<Tracked> with_mended(std::vector<Tracked> all, int last_round);
 
 /// A fault inside the site of a larger one is its consequence.
-void mark_causes(std::vector<Tracked>& all);
+std::vector<Tracked> with_causes(std::vector<Tracked> all);
 
 /// Records (indices of the evidence) that some finding explains.
 std::set<int> explained_records(const std::vector<Tracked>& all);
 
 /// Records whose nodes lie in the site of another rule's finding: one rewrite often removes several
 /// complaints. A mended site adopts only what is really gone.
-void adopt_records(std::vector<Tracked>& all, const std::vector<LogEvidence>& evidence,
-                   const std::vector<Prediction>& predictions, const Model& now);
+std::vector<Tracked> with_adopted_records(std::vector<Tracked> all, const std::vector<LogEvidence>& evidence,
+                                          const std::vector<Prediction>& predictions, const Model& now);
 
 }  // namespace md

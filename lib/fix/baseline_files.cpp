@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "lib/base/stream.h"
+#include "lib/diagnose/selection.h"
 
 namespace md {
 namespace {
@@ -104,7 +105,7 @@ Status BaselineFiles::write(std::span<const JudgedRun> runs, std::span<const Dia
                               change.kept, change.removed));
   for (const JudgedRun& run : runs) {
     written_->apply(*run.diagnosis, today_, left_out_);
-    settle(*run.diagnosis, fail_on_word(run.fail_on));
+    settle(*run.diagnosis, run.fail_on);
   }
   return {};
 }
@@ -117,7 +118,7 @@ void BaselineFiles::note_orphans(std::span<const Diagnosis> found, Diagnosis& la
                                      accepted_->describe(entry)));
   }
   if (!orphans.empty() && wish_.strict && !wish_.prune && last.exit_code == 0)
-    last.exit_code = 1, last.status = "findings";
+    last.exit_code = 1, last.status = RunStatus::findings;
 }
 
 Result<std::vector<std::string>> BaselineFiles::finish(std::span<const JudgedRun> runs) {

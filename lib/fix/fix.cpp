@@ -105,11 +105,11 @@ void add_notes(const FixRequest& request, std::vector<std::string>& notes) {
 BaselineUse accept(const Accepting& accepting, const DiagnoseOptions& options, Diagnosis& run) {
   if (!accepting.baseline) return {};
   BaselineUse use = accepting.baseline->apply(run, accepting.today, accepting.left_out);
-  settle(run, fail_on_word(options.fail_on));
+  settle(run, options.fail_on);
   if (accepting.strict && run.error_code.empty() && run.exit_code == 0 &&
       (!use.stale.empty() || !use.expired.empty())) {
     run.exit_code = 1;
-    run.status = "findings";
+    run.status = RunStatus::findings;
     run.notes.push_back("--strict-baseline: a stale or expired entry fails the run");
   }
   return use;

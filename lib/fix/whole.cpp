@@ -40,12 +40,10 @@ Promise promise_of(const Diagnosis& diagnosis) {
   for (const Finding& finding : diagnosis.findings)
     for (const ReportedFix& fix : finding.fixes) {
       if (!fix.applied) continue;
-      promise.unsafe = promise.unsafe || fix.applicability == "unsafe";
+      promise.unsafe = promise.unsafe || fix.applicability == Applicability::unsafe;
       for (const ReportedProof& proof : fix.proofs)
         promise.nonfinite_differs = promise.nonfinite_differs || !proof.nonfinite.empty();
-      if (fix.exactness == "bounded") promise.exactness = Exactness::bounded;
-      if (fix.exactness == "rounding" && promise.exactness == Exactness::exact)
-        promise.exactness = Exactness::rounding;
+      promise.exactness = std::max(promise.exactness, fix.exactness);
     }
   return promise;
 }

@@ -14,9 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string_view sarif_level(std::string_view severity) {
-  if (severity == "fatal" || severity == "silent") return "error";
-  return severity == "perf" ? "warning" : "note";
+std::string_view sarif_level(Severity severity) {
+  return severity >= Severity::silent ? "error" : severity == Severity::perf ? "warning" : "note";
 }
 
 Json physical(const std::string& path, int line) {
@@ -55,7 +54,7 @@ Json sarif_result(const Diagnosis& run, const Finding& finding) {
   Json fixes = Json::array();
   for (const ReportedFix& fix : finding.fixes)
     fixes.push_back({{"title", fix.title},
-                     {"applicability", fix.applicability},
+                     {"applicability", word(fix.applicability)},
                      {run.dry_run ? "would_apply" : "applied", fix.applied},
                      {"proof", proof_words(fix)}});
   if (!fixes.empty()) result["properties"]["fixes"] = fixes;
@@ -145,8 +144,8 @@ std::string github_line(std::string_view level, const std::string& file, int lin
 
 std::string junit_case(const Diagnosis& run, const Finding& finding) {
   std::string body;
-  if (remains_in_file(run, finding) && finding.severity != "note")
-    body = fmt::format("\n      <failure type=\"{}\" message=\"{}\"/>\n    ", escape_markup(finding.severity),
+  if (remains_in_file(run, finding) && finding.severity != Severity::note)
+    body = fmt::format("\n      <failure type=\"{}\" message=\"{}\"/>\n    ", word(finding.severity),
                        escape_markup(sentence(run, finding)));
   return fmt::format("    <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n",
                      escape_markup(finding.rule), escape_markup(where(run, finding)), body);
@@ -210,7 +209,7 @@ std::string junit(Runs runs) {
     for (const Finding& finding : run.findings) {
       cases += junit_case(run, finding);
       ++tests;
-      if (remains_in_file(run, finding) && finding.severity != "note") ++failures;
+      if (remains_in_file(run, finding) && finding.severity != Severity::note) ++failures;
     }
     const auto add_failure = [&](const std::string& name, const std::string& message) {
       cases += junit_failure(name, message);

@@ -44,7 +44,7 @@ std::string fix_command(const Diagnosis& run, const std::string& model) {
   for (const std::string& log : logs)
     if (log != kStandardInput) words.insert(words.end(), {"--log", shell_path(log)});
   for (const ReportedTarget& target : run.targets)
-    if (target.source == "flag" || (piped && target.source != "default"))
+    if (target.source == TargetSource::flag || (piped && target.source != TargetSource::usual))
       words.insert(words.end(),
                    {"--target",
                     shell_word(target.version.empty() ? target.name : target.name + "@" + target.version)});
@@ -56,8 +56,8 @@ std::string fix_command(const Diagnosis& run, const std::string& model) {
 const Finding* severest_open(const Diagnosis& run) {
   const Finding* worst = nullptr;
   for (const Finding& finding : run.findings)
-    if (finding.open() && finding.severity != "note" &&
-        (!worst || severity_rank(finding.severity) > severity_rank(worst->severity)))
+    if (finding.open() && finding.severity != Severity::note &&
+        (!worst || finding.severity > worst->severity))
       worst = &finding;
   return worst;
 }
@@ -74,11 +74,12 @@ Offers offers_of(const Diagnosis& run) {
     const ReportedFix* fix = leading_fix(finding);
     if (fix && fix->applied) {
       offers.applied = true;
-      offers.applied_though_unsafe = offers.applied_though_unsafe || fix->applicability == "unsafe";
+      offers.applied_though_unsafe =
+          offers.applied_though_unsafe || fix->applicability == Applicability::unsafe;
     }
     if (!finding.open() || !fix || fix->needs_asking) continue;
-    offers.safe = offers.safe || fix->applicability == "safe";
-    offers.unsafe = offers.unsafe || fix->applicability == "unsafe";
+    offers.safe = offers.safe || fix->applicability == Applicability::safe;
+    offers.unsafe = offers.unsafe || fix->applicability == Applicability::unsafe;
   }
   return offers;
 }

@@ -64,8 +64,8 @@ std::string html_finding(const Diagnosis& run, const Group& group) {
   std::string out = fmt::format(
       "<div class=\"finding {}\">\n<p><b>{}</b> <span class=\"tag\">{}</span> <span class=\"tag\">{}</span> "
       "<code>{}</code></p>\n<p>{}</p>\n",
-      first.open() ? e(first.severity) : "closed", e(first.rule + " " + first.name), e(consequence(first)),
-      first.open() ? e(first.state) : fixed_word(run), e(where(run, first)), e(first.message));
+      first.open() ? word(first.severity) : "closed", e(first.rule + " " + first.name), e(consequence(first)),
+      first.open() ? word(first.state) : fixed_word(run), e(where(run, first)), e(first.message));
   if (group.findings.size() > 1)
     out += fmt::format("<p>{} places: <code>{}</code></p>\n", group.findings.size(), e(places_of(group)));
   if (!first.caused_by.empty())
@@ -79,7 +79,7 @@ std::string html_finding(const Diagnosis& run, const Group& group) {
   if (!first.reason.empty()) out += fmt::format("<p>Not fixed: {}</p>\n", e(first.reason));
   for (const ReportedFix& fix : first.fixes)
     out += fmt::format("<p>{} <b>{}</b> ({}): {}; {}{}</p>\n", fix_verb(run, fix), e(fix.title),
-                       e(fix.applicability), e(proof_words(fix)), e(cost_words(fix.cost)),
+                       word(fix.applicability), e(proof_words(fix)), e(cost_words(fix.cost)),
                        fix.reason.empty() ? "" : e("; " + fix.reason));
   if (!first.at_source.empty())
     out +=

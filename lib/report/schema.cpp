@@ -1,208 +1,157 @@
-#include "lib/report/report.h"
+// The JSON Schema of a diagnosis, by the fields of fields.h.
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "lib/report/fields.h"
 
 namespace md {
 namespace {
 
-constexpr std::string_view kSchema = R"json({
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "$id": "modeldoctor-diagnosis-1.0",
-  "title": "A diagnosis by modeldoctor",
-  "description": "One run over one model or log. Several runs: {\"runs\": [...]}, or one a line.",
-  "oneOf": [{"$ref": "#/$defs/diagnosis"},
-            {"type": "object", "required": ["runs"], "additionalProperties": false,
-             "properties": {"runs": {"type": "array", "items": {"$ref": "#/$defs/diagnosis"}}}}],
-  "$defs": {
-    "text": {"type": ["string", "null"]},
-    "count": {"type": "integer", "minimum": 0},
-    "number": {"description": "JSON has no infinities: those are strings",
-               "anyOf": [{"type": "number"}, {"enum": ["inf", "-inf", "nan"]}]},
-    "counts": {"type": "object", "description": "open findings by severity",
-               "required": ["fatal", "note", "perf", "silent"], "additionalProperties": false,
-               "properties": {"fatal": {"$ref": "#/$defs/count"}, "silent": {"$ref": "#/$defs/count"},
-                              "perf": {"$ref": "#/$defs/count"}, "note": {"$ref": "#/$defs/count"}}},
-    "diagnosis": {
-      "type": "object", "additionalProperties": false,
-      "required": ["schema_version", "tool", "command", "exit_code", "status", "model", "target", "prediction", "log",
-                   "findings", "unexplained", "unexplained_predictions", "ruled_out", "notes", "verification", "output",
-                   "summary", "error"],
-      "properties": {
-        "schema_version": {"type": "string", "pattern": "^1\\."},
-        "tool": {"type": "object", "required": ["name", "version", "rules_version"], "additionalProperties": false,
-                 "properties": {"name": {"const": "modeldoctor"}, "version": {"type": "string"},
-                                "rules_version": {"type": "string", "description": "changes when any rule page changes"}}},
-        "command": {"type": "string"},
-        "options": {"type": "array", "items": {"type": "string"}, "description": "what to repeat with the next command"},
-        "dry_run": {"type": "boolean",
-                    "description": "nothing was written: applied, open, after and status say what would be; absent: false"},
-        "ending": {"enum": ["accepted", "uncompared", "unequal", "unsettled", "refused"],
-                   "description": "of the rewritten model: accepted: the target should take it, nothing fatal or unexplained is left, the whole compared equal; uncompared: that was not compared (not_compared); unequal: other numbers; unsettled: the table objects to nothing, but something fatal or unexplained is left. Absent: nothing was rewritten, or the target has no table"},
-        "not_compared": {"type": "string", "description": "why the whole was not compared; absent: it was, or nothing was rewritten"},
-        "recipe": {"type": "array", "items": {"type": "string"}, "description": "Python that takes a mended .pt2 on"},
-        "exit_code": {"enum": [0, 1, 2, 3, 4]},
-        "status": {"enum": ["clean", "accepted", "findings", "fixed", "failed"],
-                   "description": "fixed: something was rewritten (in a dry run: would be) and nothing at --fail-on remains; accepted: nothing counts, but a baseline accepts something"},
-        "model_name": {"type": "string", "description": "what the user wants the model to be called in fingerprints"},
-        "suppressed": {"type": "object", "required": ["findings", "unexplained"], "additionalProperties": false,
-                       "description": "found, and accepted by a baseline: not in findings and not counted",
-                       "properties": {
-                         "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
-                         "unexplained": {"type": "array", "items": {
-                           "type": "object", "required": ["log", "text", "suppression"], "additionalProperties": false,
-                           "properties": {"log": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/count"}],
-                                                  "description": "index into log; null: a prediction"},
-                                          "text": {"type": "string"},
-                                          "suppression": {"$ref": "#/$defs/suppression"}}}}}},
-        "model": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/model"}]},
-        "target": {"type": "array", "items": {"$ref": "#/$defs/target"}},
-        "prediction": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/prediction"}]},
-        "log": {"type": "array", "items": {"$ref": "#/$defs/record"}},
-        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}, "description": "root causes first"},
-        "unexplained": {"type": "array", "items": {"$ref": "#/$defs/count"},
-                        "description": "indices into log of failures that no finding explains"},
-        "unexplained_predictions": {"type": "array", "items": {"type": "string"}},
-        "ruled_out": {"type": "array", "items": {"type": "string"},
-                      "description": "rules without a log line that were looked for and are not there"},
-        "notes": {"type": "array", "items": {"type": "string"}},
-        "verification": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/verification"}]},
-        "output": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/output"}]},
-        "summary": {"type": "object", "required": ["before", "after", "fixed"], "additionalProperties": false,
-                    "properties": {"before": {"$ref": "#/$defs/counts"}, "after": {"$ref": "#/$defs/counts"},
-                                   "fixed": {"$ref": "#/$defs/count", "description": "0 in a dry run"},
-                                   "would_fix": {"$ref": "#/$defs/count", "description": "in a dry run only"},
-                                   "accepted": {"type": "object", "description": "suppressed, by severity",
-                                                "additionalProperties": {"$ref": "#/$defs/count"}}}},
-        "error": {"anyOf": [{"type": "null"},
-                            {"type": "object", "required": ["code", "message"], "additionalProperties": false,
-                             "properties": {"code": {"type": "string"}, "message": {"type": "string"}}}]}
-      }
-    },
-    "model": {"type": "object", "required": ["path", "format", "bytes", "sha256", "nodes"], "additionalProperties": false,
-              "properties": {"path": {"type": "string"},
-                             "format": {"$ref": "#/$defs/text",
-                                        "description": "\"tflite\", \"pt2\", ...; null, like the counts: the run failed before the file was read"},
-                             "bytes": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/count"}]},
-                             "sha256": {"$ref": "#/$defs/text"},
-                             "nodes": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/count"}]}}},
-    "target": {"type": "object", "required": ["name", "version", "table", "source", "assumed"], "additionalProperties": false,
-               "properties": {"name": {"type": "string"}, "version": {"type": "string"},
-                              "table": {"$ref": "#/$defs/text", "description": "the measured version that was used"},
-                              "source": {"enum": ["flag", "log", "fit", "default"]}, "assumed": {"type": "boolean"}}},
-    "prediction": {"type": "object", "required": ["verdict", "verdict_after", "records"], "additionalProperties": false,
-                   "properties": {
-                     "verdict": {"enum": ["compiles", "refused", "crash"]},
-                     "verdict_after": {"enum": ["compiles", "refused", "crash", null],
-                                       "description": "of the rewritten model"},
-                     "records": {"type": "array", "items": {
-                       "type": "object", "required": ["text", "graph", "node", "hidden"], "additionalProperties": false,
-                       "properties": {"text": {"type": "string"}, "graph": {"type": "integer"},
-                                      "node": {"type": ["integer", "null"]},
-                                      "hidden": {"type": "boolean", "description": "an earlier check of the node fails first"}}}}}},
-    "record": {"type": "object", "required": ["path", "line", "text", "tool", "rules", "benign"], "additionalProperties": false,
-               "properties": {"path": {"type": "string"}, "line": {"type": "integer"}, "text": {"type": "string"},
-                              "tool": {"type": "string"}, "rules": {"type": "array", "items": {"type": "string"}},
-                              "benign": {"type": "boolean", "description": "successful runs print it too"},
-                              "failure": {"type": "integer", "minimum": 1, "description": "records of one number are one failure"},
-                              "stage": {"$ref": "#/$defs/stage"},
-                              "op": {"type": "string", "description": "the operator that it names"},
-                              "node": {"type": "string", "description": "its number or name"},
-                              "condition": {"type": "string", "description": "what did not hold"},
-                              "status": {"type": "string", "description": "a status number and what it means"},
-                              "source": {"type": "string", "description": "where in the tool"},
-                              "frame": {"type": "string", "description": "where in the user's code"},
-                              "shown": {"type": "string", "description": "the line of the text that says most, where it is not the first"},
-                              "consequences": {"type": "array", "items": {"$ref": "#/$defs/count"},
-                                               "description": "lines that only report it again"}}},
-    "stage": {"enum": ["setup", "export", "convert", "lower", "build", "load", "prepare", "run"],
-              "description": "what the tool did when it failed"},
-    "finding": {"type": "object", "additionalProperties": false,
-                "required": ["rule", "name", "severity", "state", "message", "reason", "round", "assumed", "attribution",
-                             "caused_by", "fingerprint", "docs", "at_source", "locations", "log", "fixes", "open"],
-                "properties": {
-                  "rule": {"type": "string"}, "name": {"type": "string"},
-                  "severity": {"enum": ["fatal", "silent", "perf", "note"],
-                               "description": "will not compile; runs with wrong numbers; slow; worth knowing"},
-                  "state": {"enum": ["matched", "declined", "advice"]},
-                  "message": {"type": "string"},
-                  "reason": {"$ref": "#/$defs/text", "description": "why it was not rewritten"},
-                  "round": {"type": "integer", "minimum": 1},
-                  "assumed": {"type": "boolean"},
-                  "attribution": {"enum": ["exact", "tensor", "op", null], "description": "how log lines were tied to nodes"},
-                  "caused_by": {"type": "array", "items": {"type": "string"}},
-                  "fingerprint": {"type": "string", "description": "of model, rule, layer, operator and occurrence: differs for every finding, stays when the model is exported again"},
-                  "suppression": {"$ref": "#/$defs/suppression"},
-                  "docs": {"$ref": "#/$defs/text"}, "at_source": {"$ref": "#/$defs/text"},
-                  "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
-                  "log": {"type": "array", "items": {"$ref": "#/$defs/count"}, "description": "indices into log"},
-                  "fixes": {"type": "array", "items": {"$ref": "#/$defs/fix"}},
-                  "mendable_in": {"type": "array", "items": {"type": "string"},
-                                  "description": "from a log alone: formats of model files that a fix exists for"},
-                  "fault": {"enum": ["usage", "environment", "versions", "tool-bug"],
-                            "description": "who is to blame, where it is not the model"},
-                  "stage": {"$ref": "#/$defs/stage"},
-                  "open": {"type": "boolean", "description": "no fix that was applied mends it"}}},
-    "suppression": {"type": "object", "required": ["baseline", "entry", "reason", "owner", "until"],
-                    "additionalProperties": false,
-                    "properties": {"baseline": {"type": "string"}, "entry": {"type": "string"},
-                                   "reason": {"$ref": "#/$defs/text"}, "owner": {"$ref": "#/$defs/text"},
-                                   "until": {"$ref": "#/$defs/text", "description": "the last day"}}},
-    "location": {"type": "object", "additionalProperties": false,
-                 "required": ["graph", "node", "op", "value", "layer", "shape", "dtype", "origin", "source"],
-                 "properties": {
-                   "graph": {"type": "integer"},
-                   "node": {"type": ["integer", "null"], "description": "position in the input file; null: made by an earlier fix"},
-                   "op": {"type": "string"}, "value": {"type": "string"}, "layer": {"type": "string"},
-                   "shape": {"type": "string"}, "dtype": {"type": "string"},
-                   "origin": {"type": "array", "items": {"type": "integer"},
-                              "description": "input-file nodes that a made node came from"},
-                   "source": {"type": "array", "items": {
-                     "type": "object", "required": ["file", "line", "function"], "additionalProperties": false,
-                     "properties": {"file": {"type": "string"}, "line": {"type": "integer"}, "function": {"type": "string"}}}}}},
-    "fix": {"type": "object", "additionalProperties": false,
-            "required": ["title", "applicability", "exactness", "applied", "reason", "cost", "proofs"],
-            "properties": {
-              "title": {"type": "string"}, "applicability": {"enum": ["safe", "unsafe", "manual"]},
-              "exactness": {"enum": ["exact", "rounding", "bounded"]}, "applied": {"type": "boolean"},
-              "reason": {"$ref": "#/$defs/text"},
-              "needs_asking": {"type": "boolean",
-                               "description": "mends a note that nothing shows to do harm; reason says how to ask for it"},
-              "cost": {"type": "object", "required": ["ops", "bytes", "macs"], "additionalProperties": false,
-                       "description": "after minus before: operators, bytes of constants, multiply-adds",
-                       "properties": {"ops": {"type": "integer"}, "bytes": {"type": "integer"}, "macs": {"type": "integer"}}},
-              "proofs": {"type": "array", "items": {"$ref": "#/$defs/proof"}}}},
-    "proof": {"type": "object", "additionalProperties": false,
-              "required": ["method", "dtype", "samples", "max_abs", "max_rel", "max_ulp", "nonfinite", "equal",
-                           "counterexample", "note"],
-              "properties": {
-                "method": {"enum": ["movement", "exhaustive", "sampled", "none"]}, "dtype": {"type": "string"},
-                "samples": {"$ref": "#/$defs/count"}, "max_abs": {"$ref": "#/$defs/number"},
-                "max_rel": {"$ref": "#/$defs/number"}, "max_ulp": {"$ref": "#/$defs/number"},
-                "nonfinite": {"$ref": "#/$defs/text"}, "equal": {"type": "boolean"},
-                "counterexample": {"$ref": "#/$defs/text"}, "note": {"$ref": "#/$defs/text"}}},
-    "difference": {"type": "object", "required": ["samples", "max_abs", "max_rel"], "additionalProperties": false,
-                   "description": "the worst over some samples; max_rel: of the largest |output| of its sample",
-                   "properties": {"samples": {"$ref": "#/$defs/count"}, "max_abs": {"$ref": "#/$defs/number"},
-                                  "max_rel": {"$ref": "#/$defs/number"}}},
-    "verification": {"type": "object", "additionalProperties": false,
-                     "required": ["runtime", "note", "samples", "max_abs", "max_rel", "argmax_agreement", "equal"],
-                     "properties": {"runtime": {"type": "string"}, "note": {"$ref": "#/$defs/text"},
-                                    "samples": {"$ref": "#/$defs/count"}, "max_abs": {"$ref": "#/$defs/number"},
-                                    "max_rel": {"$ref": "#/$defs/number"},
-                                    "argmax_agreement": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/number"}]},
-                                    "ordinary": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/difference"}],
-                                                 "description": "on inputs as a model meets them"},
-                                    "extreme": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/difference"}],
-                                                "description": "on huge and non-finite inputs: max_rel says something"},
-                                    "equal": {"type": "boolean"}, "numbers_equal": {"type": "boolean"},
-                                    "interface": {"type": "array", "items": {"type": "string"}}}},
-    "output": {"type": "object", "required": ["path", "sha256", "bytes"], "additionalProperties": false,
-               "properties": {"path": {"type": "string"}, "sha256": {"$ref": "#/$defs/text"},
-                              "bytes": {"$ref": "#/$defs/count"}}}
+using namespace reporters;
+using Json = nlohmann::json;
+
+Json defined_as(std::string_view name) { return {{"$ref", "#/$defs/" + std::string(name)}}; }
+Json or_null(Json schema) { return {{"anyOf", Json::array({{{"type", "null"}}, std::move(schema)})}}; }
+
+/// Collects the definitions of every struct that is met.
+class Definitions {
+ public:
+  template <class T>
+  Json of(const T& value, How how);
+  template <class T>
+  Json of(const std::optional<T>&, How how) {
+    return or_null(of(T{}, how));
+  }
+  template <class T>
+  Json of(const std::vector<T>&, How how) {
+    return {{"type", "array"}, {"items", of(T{}, how)}};
+  }
+  Json of(const std::string&, How) { return {{"type", "string"}}; }
+  Json of(const bool&, How) { return {{"type", "boolean"}}; }
+  Json of(const double&, How) { return defined_as("number"); }
+  Json of(const SeverityCounts&, How) { return defined_as("counts"); }
+  Json& all() { return all_; }
+
+ private:
+  Json all_ = Json::object();
+};
+
+class SchemaMaker {
+ public:
+  template <class T>
+  using Of = const T;
+
+  explicit SchemaMaker(Definitions& definitions) : definitions_(definitions) {}
+  template <class T>
+  void field(std::string_view name, const T& value, How how = kPlain, std::string_view about = "") {
+    Json schema = definitions_.of(value, how);
+    if (how & (kNullIfEmpty | kNullIfBelow)) schema = or_null(std::move(schema));
+    add(name, std::move(schema), !(how & (kOmitIfEmpty | kNewer)), about);
+  }
+  void constant(std::string_view name, std::string_view text, std::string_view about = "") {
+    // Versions differ from program to program: of the schema's own the first number counts.
+    Json schema = {{"type", "string"}};
+    if (name == "schema_version") schema["pattern"] = "^1\\.";
+    if (name == "name") schema = {{"const", text}};
+    add(name, std::move(schema), true, about);
+  }
+  template <class T>
+  void nullable(std::string_view name, const T& value, bool, std::string_view about = "") {
+    add(name, or_null(definitions_.of(value, kPlain)), true, about);
+  }
+  /// `present` says of an empty diagnosis whether the field is there.
+  template <class T, class Set>
+  void computed(std::string_view name, bool present, const T& value, const Set&,
+                std::string_view about = "") {
+    Json schema = definitions_.of(value, std::is_same_v<T, int> ? kCount : kPlain);
+    if constexpr (std::is_same_v<T, SeverityCounts>)
+      schema = {{"type", "object"}, {"additionalProperties", defined_as("count")}};
+    add(name, std::move(schema), present, about);
+  }
+  template <class Fields>
+  void object(std::string_view name, How how, bool, const Fields& nested) {
+    SchemaMaker inner(definitions_);
+    nested(inner);
+    Json schema = how & kNullIfEmpty ? or_null(inner.take()) : inner.take();
+    add(name, std::move(schema), !(how & kOmitIfEmpty), "");
+  }
+  Json take() {
+    return {{"type", "object"},
+            {"additionalProperties", false},
+            {"required", std::move(required_)},
+            {"properties", std::move(properties_)}};
+  }
+
+ private:
+  void add(std::string_view name, Json schema, bool required, std::string_view about) {
+    if (!about.empty()) schema["description"] = about;
+    if (required) required_.push_back(name);
+    properties_[std::string(name)] = std::move(schema);
+  }
+  Definitions& definitions_;
+  Json properties_ = Json::object(), required_ = Json::array();
+};
+
+template <class T>
+Json Definitions::of(const T& value, How how) {
+  if constexpr (std::is_enum_v<T>) {
+    Json words = Json::array();
+    for (const auto& known : kWords<T>) words.push_back(known.text);
+    return {{"enum", std::move(words)}};
+  } else if constexpr (std::is_integral_v<T>) {
+    if (how & kExitCodes) return {{"enum", {0, 1, 2, 3, 4}}};
+    if ((how & (kCount | kNullIfBelow)) || std::is_unsigned_v<T>) return defined_as("count");
+    Json schema = {{"type", "integer"}};
+    if (how & kFromOne) schema["minimum"] = 1;
+    return schema;
+  } else {
+    const std::string name(kDefinition<T>);
+    if (!all_.contains(name)) {
+      all_[name] = nullptr;  // so that a struct may hold others of its kind
+      SchemaMaker maker(*this);
+      fields(maker, value);
+      all_[name] = maker.take();
+    }
+    return defined_as(name);
   }
 }
-)json";
+
+std::string make_schema() {
+  Definitions definitions;
+  const Json diagnosis = definitions.of(Diagnosis{}, kPlain);
+  Json counts = Json::object(), severities = Json::array();
+  for (const auto& severity : kWords<Severity>) {
+    counts[std::string(severity.text)] = defined_as("count");
+    severities.push_back(severity.text);
+  }
+  definitions.all()["count"] = {{"type", "integer"}, {"minimum", 0}};
+  definitions.all()["number"] = {
+      {"description", "JSON has no infinities: those are strings"},
+      {"anyOf", Json::array({{{"type", "number"}}, {{"enum", {"inf", "-inf", "nan"}}}})}};
+  definitions.all()["counts"] = {{"type", "object"},
+                                 {"description", "open findings by severity"},
+                                 {"required", std::move(severities)},
+                                 {"additionalProperties", false},
+                                 {"properties", std::move(counts)}};
+  const Json several = {{"type", "object"},
+                        {"required", {"runs"}},
+                        {"additionalProperties", false},
+                        {"properties", {{"runs", {{"type", "array"}, {"items", diagnosis}}}}}};
+  const Json schema = {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"$id", "modeldoctor-diagnosis-1.0"},
+      {"title", "A diagnosis by modeldoctor"},
+      {"description", "One run over one model or log. Several runs: {\"runs\": [...]}, or one a line."},
+      {"oneOf", Json::array({diagnosis, several})},
+      {"$defs", definitions.all()}};
+  return schema.dump(2) + "\n";
+}
 
 }  // namespace
 
-std::string_view diagnosis_schema() { return kSchema; }
+std::string_view diagnosis_schema() {
+  static const std::string schema = make_schema();
+  return schema;
+}
 
 }  // namespace md

@@ -65,7 +65,7 @@ class Writer {
       line(
           fmt::format("    {} {}", first.open() ? "part of" : "goes with", fmt::join(first.caused_by, ", ")));
     if (first.round > 1) line(fmt::format("    seen in round {}, after the fixes before it", first.round));
-    if (!first.attribution.empty() && first.attribution == "op")
+    if (first.attribution == Attribution::op)
       line("    the log names the operator only: this may be another node of that kind");
     if (const std::string_view fault = fault_words(first); !fault.empty()) line(fmt::format("    {}", fault));
     if (first.open() && !first.reason.empty())
@@ -92,14 +92,14 @@ class Writer {
     const ReportedFix* leading = leading_fix(finding);
     for (const ReportedFix& fix : finding.fixes) {
       if (&fix != leading && !style_.verbose) continue;
-      if (!fix.applied && fix.applicability == "manual") {
+      if (!fix.applied && fix.applicability == Applicability::manual) {
         line(fmt::format("    not applied: {} ({})", fix.title,
                          fix.reason.empty() ? proof_words(fix) : fix.reason));
         continue;
       }
       std::string text = fmt::format("    {} {} ({}; {})", fix_verb(run, fix), fix.title, proof_words(fix),
                                      cost_words(fix.cost));
-      if (!fix.applied && fix.applicability == "unsafe") text += " [unsafe]";
+      if (!fix.applied && fix.applicability == Applicability::unsafe) text += " [unsafe]";
       line(text);
       if (!fix.reason.empty() && !fix.applied) line("      " + fix.reason);
     }
@@ -168,9 +168,7 @@ class Writer {
   }
 
   static std::string_view colour(const Finding& finding) {
-    return finding.severity == "fatal" || finding.severity == "silent" ? "31"
-           : finding.severity == "perf"                                ? "33"
-                                                                       : "36";
+    return finding.severity >= Severity::silent ? "31" : finding.severity == Severity::perf ? "33" : "36";
   }
 
   const TextStyle& style_;
@@ -212,7 +210,8 @@ std::string concise(Runs runs, const TextStyle& style) {
       out += run.error_message.starts_with(model_path(run))
                  ? run.error_message + "\n"
                  : fmt::format("{}: {}\n", model_path(run), run.error_message);
-    if (out.size() == before) out += fmt::format("{}: {}\n", run.model ? model_path(run) : "log", run.status);
+    if (out.size() == before)
+      out += fmt::format("{}: {}\n", run.model ? model_path(run) : "log", word(run.status));
   }
   if (runs.size() > 1) out += totals_words(runs) + "\n";
   return out;

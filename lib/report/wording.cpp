@@ -26,7 +26,7 @@ std::string quantity(std::int64_t amount, std::string_view unit) {
 
 std::string fix_key(const Finding& finding) {
   const ReportedFix* fix = leading_fix(finding);
-  return fix ? fmt::format("{}|{}|{}", fix->title, fix->applied, fix->applicability) : "";
+  return fix ? fmt::format("{}|{}|{}", fix->title, fix->applied, word(fix->applicability)) : "";
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ std::vector<Group> group_findings(const Diagnosis& run) {
   std::vector<Group> groups;
   std::map<std::string, std::size_t> known;
   for (const Finding& finding : run.findings) {
-    const std::string key =
-        fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", finding.rule, finding.state, finding.severity,
-                    finding.message, finding.reason, finding.open(), fix_key(finding));
+    const std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}\x1f{}", finding.rule,
+                                        word(finding.state), word(finding.severity), finding.message,
+                                        finding.reason, finding.open(), fix_key(finding));
     const auto [at, fresh] = known.try_emplace(key, groups.size());
     if (fresh) groups.push_back({});
     groups[at->second].findings.push_back(&finding);
@@ -45,22 +45,41 @@ std::vector<Group> group_findings(const Diagnosis& run) {
   return groups;
 }
 
-std::string consequence(std::string_view severity) {
-  if (severity == "fatal") return "will not compile";
-  if (severity == "silent") return "wrong result";
-  if (severity == "perf") return "slow";
+std::string_view consequence(Severity severity) {
+  switch (severity) {
+    case Severity::fatal:
+      return "will not compile";
+    case Severity::silent:
+      return "wrong result";
+    case Severity::perf:
+      return "slow";
+    case Severity::note:
+      break;
+  }
   return "note";
 }
 
 std::string consequence(const Finding& finding) {
-  if (finding.severity != "fatal") return consequence(finding.severity);
-  if (finding.stage == "setup") return "does not start";
-  if (finding.stage == "export") return "does not export";
-  if (finding.stage == "convert") return "does not convert";
-  if (finding.stage == "lower") return "does not lower";
-  if (finding.stage == "load") return "does not load";
-  if (finding.stage == "run") return "fails while it runs";
-  return consequence(finding.severity);
+  if (finding.severity != Severity::fatal) return std::string(consequence(finding.severity));
+  switch (finding.stage) {
+    case Stage::setup:
+      return "does not start";
+    case Stage::program_export:
+      return "does not export";
+    case Stage::convert:
+      return "does not convert";
+    case Stage::lower:
+      return "does not lower";
+    case Stage::load:
+      return "does not load";
+    case Stage::run:
+      return "fails while it runs";
+    case Stage::unknown:
+    case Stage::build:
+    case Stage::prepare:
+      break;
+  }
+  return std::string(consequence(finding.severity));
 }
 
 std::string origin_words(const ReportedRecord& record) {
@@ -89,15 +108,15 @@ std::string origin_words(const ReportedRecord& record) {
                                    {"coremltools", "Core ML Tools"},
                                    {"openvino", "OpenVINO"},
                                    {"opencv", "OpenCV"}};
-  static constexpr std::pair<std::string_view, std::string_view> stages[] = {
-      {"setup", "while packages and libraries are loaded"},
-      {"export", "while the program is exported"},
-      {"convert", "while the model is converted"},
-      {"lower", "while the program is lowered"},
-      {"build", "while the model is compiled"},
-      {"load", "while the model is loaded"},
-      {"prepare", "while the graph is prepared"},
-      {"run", "while the model runs"}};
+  static constexpr std::pair<Stage, std::string_view> stages[] = {
+      {Stage::setup, "while packages and libraries are loaded"},
+      {Stage::program_export, "while the program is exported"},
+      {Stage::convert, "while the model is converted"},
+      {Stage::lower, "while the program is lowered"},
+      {Stage::build, "while the model is compiled"},
+      {Stage::load, "while the model is loaded"},
+      {Stage::prepare, "while the graph is prepared"},
+      {Stage::run, "while the model runs"}};
   std::string words(record.tool);
   for (const Name& name : names)
     if (name.tool == record.tool) words = name.name;
@@ -138,16 +157,23 @@ std::string shown_line(const ReportedRecord& record) {
 }
 
 std::string_view fault_words(const Finding& finding) {
-  if (finding.fault == "usage")
-    return "the model is not to blame, the call is: change how the tool is called, not the model";
-  if (finding.fault == "environment")
-    return "the model is not to blame: the machine, device or application around it lacks something; change "
-           "that, not the model";
-  if (finding.fault == "versions")
-    return "the model is not to blame: versions of the tools do not fit together; change a version, not the "
-           "model";
-  if (finding.fault == "tool-bug")
-    return "the model is not to blame: this is a bug of the tool; take a version without it or go around it";
+  switch (finding.fault) {
+    case Blame::usage:
+      return "the model is not to blame, the call is: change how the tool is called, not the model";
+    case Blame::environment:
+      return "the model is not to blame: the machine, device or application around it lacks something; "
+             "change "
+             "that, not the model";
+    case Blame::versions:
+      return "the model is not to blame: versions of the tools do not fit together; change a version, not "
+             "the "
+             "model";
+    case Blame::tool_bug:
+      return "the model is not to blame: this is a bug of the tool; take a version without it or go around "
+             "it";
+    case Blame::model:
+      break;
+  }
   return "";
 }
 
@@ -166,21 +192,23 @@ std::string model_path(const Diagnosis& run) { return run.model ? run.model->pat
 bool is_error_alone(const Diagnosis& run) { return !run.error_code.empty() && run.findings.empty(); }
 
 std::string totals_words(std::span<const Diagnosis> runs) {
-  std::map<std::string, int> states, left;
+  std::map<RunStatus, int> states;
+  SeverityCounts left;
   bool models = true;
   for (const Diagnosis& run : runs) {
     ++states[run.status];
     models = models && run.model.has_value();
-    if (run.status == "findings")
+    if (run.status == RunStatus::findings)
       for (const auto& [severity, count] : run.after) left[severity] += count;
   }
   std::vector<std::string> parts;
-  for (const auto& [state, word] : {std::pair{"clean", "clean"}, std::pair{"fixed", "fixed"},
-                                    std::pair{"findings", "with findings"}, std::pair{"failed", "failed"}})
+  for (const auto& [state, words] :
+       {std::pair{RunStatus::clean, "clean"}, std::pair{RunStatus::fixed, "fixed"},
+        std::pair{RunStatus::findings, "with findings"}, std::pair{RunStatus::failed, "failed"}})
     if (const int count = states[state]; count > 0)
-      parts.push_back(fmt::format("{} {}", count, word) + (std::string_view(state) == "findings"
-                                                               ? fmt::format(" ({})", counts_words(left))
-                                                               : ""));
+      parts.push_back(fmt::format("{} {}", count, words) + (state == RunStatus::findings
+                                                                ? fmt::format(" ({})", counts_words(left))
+                                                                : std::string()));
   return fmt::format("{} {}: {}", runs.size(), models ? "models" : "runs", fmt::join(parts, ", "));
 }
 
@@ -205,7 +233,7 @@ std::string where(const Diagnosis& run, const Finding& finding) {
 const ReportedFix* leading_fix(const Finding& finding) {
   const ReportedFix* best = nullptr;
   const auto rank = [](const ReportedFix& fix) {
-    return fix.applied ? 3 : fix.applicability == "safe" ? 2 : fix.applicability == "unsafe" ? 1 : 0;
+    return fix.applied ? 3 : static_cast<int>(fix.applicability);
   };
   for (const ReportedFix& fix : finding.fixes)
     if (!best || rank(fix) > rank(*best)) best = &fix;
@@ -219,27 +247,28 @@ bool remains_in_file(const Diagnosis& run, const Finding& finding) { return run.
 std::string mark(const Diagnosis& run, const Finding& finding) {
   if (!finding.open()) return fmt::format("[{}]", fixed_word(run));
   const ReportedFix* fix = leading_fix(finding);
-  return fix && fix->applicability != "manual" && !fix->needs_asking ? "[*]" : "";
+  return fix && fix->applicability != Applicability::manual && !fix->needs_asking ? "[*]" : "";
 }
 
 std::string_view fix_verb(const Diagnosis& run, const ReportedFix& fix) {
   if (fix.applied) return run.dry_run ? "would be fixed by" : "fixed by";
-  return fix.needs_asking || fix.applicability == "manual" ? "not applied:" : "can be fixed by";
+  return fix.needs_asking || fix.applicability == Applicability::manual ? "not applied:" : "can be fixed by";
 }
 
 std::string proof_words(const ReportedFix& fix) {
-  if (fix.proofs.empty()) return fix.exactness;
+  std::string words(word(fix.exactness));
+  if (fix.proofs.empty()) return words;
   const ReportedProof& proof = fix.proofs.front();
-  std::string words = fix.exactness;
-  if (proof.method == "movement") words += proof.equal ? ", every element was followed" : "";
-  if (proof.method == "exhaustive")
+  if (proof.method == ProofMethod::movement) words += proof.equal ? ", every element was followed" : "";
+  if (proof.method == ProofMethod::exhaustive)
     words += fmt::format(", equal on all {} {} values", proof.samples, proof.dtype);
-  if (proof.method == "sampled" && proof.equal) {
+  if (proof.method == ProofMethod::sampled && proof.equal) {
     words += fmt::format(", equal on {} samples", proof.samples);
     if (proof.max_abs > 0)
       words += fmt::format(" (largest difference {:.2g}, {:.2g} relative)", proof.max_abs, proof.max_rel);
   }
-  if (proof.method == "none") return fmt::format("not proven{}", proof.note.empty() ? "" : ": " + proof.note);
+  if (proof.method == ProofMethod::none)
+    return fmt::format("not proven{}", proof.note.empty() ? "" : ": " + proof.note);
   if (!proof.equal) return fmt::format("refuted: {}", proof.counterexample);
   if (!proof.note.empty()) words += "; " + proof.note;
   if (!proof.nonfinite.empty()) words += "; on values that are not finite: " + proof.nonfinite;
@@ -260,22 +289,22 @@ std::string target_words(const ReportedTarget& target) {
     words += fmt::format(" (judged by the table of {})", target.table);
   else if (target.assumed)
     words += " (assumed)";
-  else if (target.source == "log")
+  else if (target.source == TargetSource::log)
     words += " (from the log)";
-  else if (target.source == "fit")
+  else if (target.source == TargetSource::fit)
     words += " (fits the log)";
   return words;
 }
 
 namespace {
 
-std::string count_words(const std::map<std::string, int>& counts, bool failures) {
+std::string count_words(const SeverityCounts& counts, bool failures) {
   std::vector<std::string> parts;
-  for (const char* severity : {"fatal", "silent", "perf", "note"}) {
+  for (const auto& [severity, text] : kWords<Severity>) {
     const auto found = counts.find(severity);
     if (found == counts.end() || found->second == 0) continue;
-    const bool note = std::string_view(severity) == "note";
-    if (failures && std::string_view(severity) == "fatal") {
+    const bool note = severity == Severity::note;
+    if (failures && severity == Severity::fatal) {
       parts.push_back(fmt::format("{} failure{}", found->second, found->second > 1 ? "s" : ""));
       continue;
     }
@@ -287,8 +316,8 @@ std::string count_words(const std::map<std::string, int>& counts, bool failures)
 
 /// True when a log alone tells of something that is not compiling.
 bool tells_other_failures(const Diagnosis& run) {
-  const auto other = [](std::string_view stage) {
-    return !stage.empty() && stage != "build" && stage != "prepare";
+  const auto other = [](Stage stage) {
+    return stage != Stage::unknown && stage != Stage::build && stage != Stage::prepare;
   };
   if (run.model) return false;
   return std::any_of(run.findings.begin(), run.findings.end(),
@@ -299,9 +328,9 @@ bool tells_other_failures(const Diagnosis& run) {
 
 }  // namespace
 
-std::string counts_words(const std::map<std::string, int>& counts) { return count_words(counts, false); }
+std::string counts_words(const SeverityCounts& counts) { return count_words(counts, false); }
 
-std::string counts_words(const Diagnosis& run, const std::map<std::string, int>& counts) {
+std::string counts_words(const Diagnosis& run, const SeverityCounts& counts) {
   return count_words(counts, tells_other_failures(run));
 }
 
@@ -335,7 +364,7 @@ std::string ending_words(const Diagnosis& run) {
   if (ending == Ending::none) return "";
   const std::string& target = run.targets.front().name;
   const std::string_view takes = run.dry_run ? "would then take" : "should now take";
-  const auto silent = run.after.find("silent");
+  const auto silent = run.after.find(Severity::silent);
   switch (ending) {
     case Ending::accepted:
       return fmt::format(

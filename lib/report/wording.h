@@ -17,7 +17,7 @@ struct Group {
 std::vector<Group> group_findings(const Diagnosis& run);
 
 /// By consequence: "will not compile", "wrong result", "slow", "note".
-std::string consequence(std::string_view severity);
+std::string_view consequence(Severity severity);
 /// Who is to blame, where it is not the model, and what to do instead: one sentence; "" where it is the
 /// model.
 std::string_view fault_words(const Finding& finding);
@@ -66,9 +66,9 @@ std::string whole_words(const Diagnosis& run);
 /// The lines of a text, without their ends and without empty ones at its end; for indented output.
 std::vector<std::string> lines_of(std::string_view text);
 /// "will not compile" and so on, counted: "2 will not compile, 1 wrong result"; "none" when all are zero.
-std::string counts_words(const std::map<std::string, int>& counts);
+std::string counts_words(const SeverityCounts& counts);
 /// The same of a run: where a log tells of anything but compiling, what is fatal is called a failure.
-std::string counts_words(const Diagnosis& run, const std::map<std::string, int>& counts);
+std::string counts_words(const Diagnosis& run, const SeverityCounts& counts);
 std::string model_path(const Diagnosis& run);
 /// A run that failed before it found anything: its one line says all.
 bool is_error_alone(const Diagnosis& run);

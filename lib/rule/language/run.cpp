@@ -96,7 +96,7 @@ void by_page(const Rule& rule, const DetectContext& context, const Rewrite::Site
   if (result.at_source.empty() && section != rule.sections.end())
     result.at_source = fill_template(dedented(section->second), scope_of(context), words);
   weigh(rule, site.bindings, result);
-  if (rule.applicability != "unsafe") return;
+  if (rule.applicability != Applicability::unsafe) return;
   for (ProposedFix& fix : result.fixes)
     if (!fix.unsafe) make_unsafe(fix, "the rule says when: see \"When it is not safe\"");
 }

@@ -33,14 +33,15 @@ std::string fails_where(const Rule& rule) {
 std::string row(const Rule& rule, const std::string& folder) {
   const std::size_t file = rule.path.rfind('/');
   return fmt::format("| [{0} {1}]({2}/{3}) | {4} | {5} | {6} | {7} |\n", rule.id, rule.name, folder,
-                     file == std::string::npos ? rule.path : rule.path.substr(file + 1), name(rule.severity),
-                     has_fix(rule) ? rule.applicability : "advice", written_in(rule), fails_where(rule));
+                     file == std::string::npos ? rule.path : rule.path.substr(file + 1), word(rule.severity),
+                     has_fix(rule) ? word(rule.applicability) : "advice", written_in(rule),
+                     fails_where(rule));
 }
 
 }  // namespace
 
 bool has_fix(const Rule& rule) {
-  return rule.applicability != "manual" && (rule.detector || !rule.rewrites.empty());
+  return rule.applicability != Applicability::manual && (rule.detector || !rule.rewrites.empty());
 }
 
 std::string_view written_in(const Rule& rule) {

@@ -143,20 +143,19 @@ class DataReader {
     return word;
   }
   void severity(const std::string& key, const Json& value, Rule& rule) {
-    const std::string word = one_of(key, value, {"note", "perf", "silent", "fatal"});
-    for (const Severity s : {Severity::note, Severity::perf, Severity::silent, Severity::fatal})
-      if (name(s) == word) rule.severity = s;
+    const std::string said = one_of(key, value, {"note", "perf", "silent", "fatal"});
+    rule.severity = from_word<Severity>(said).value_or(rule.severity);
   }
   void fault(const std::string& key, const Json& value, Rule& rule) {
-    const std::string word = one_of(key, value, {"model", "usage", "environment", "versions", "tool-bug"});
-    for (const Blame f : {Blame::model, Blame::usage, Blame::environment, Blame::versions, Blame::tool_bug})
-      if (name(f) == word) rule.fault = f;
+    const std::string said = one_of(key, value, {"model", "usage", "environment", "versions", "tool-bug"});
+    rule.fault = from_word<Blame>(said).value_or(rule.fault);
   }
   void symptom(const std::string& key, const Json& value, Rule& rule) {
     rule.symptom = one_of(key, value, {"zeros", "nan", "wrong", "first-token-right", "degrades", "state"});
   }
   void applicability(const std::string& key, const Json& value, Rule& rule) {
-    rule.applicability = one_of(key, value, {"safe", "unsafe", "manual"});
+    const std::string said = one_of(key, value, {"safe", "unsafe", "manual"});
+    rule.applicability = from_word<Applicability>(said).value_or(rule.applicability);
   }
   void judge(const std::string& key, const Json& value, Rule& rule) {
     rule.judge = one_of(key, value, {"equality", "fp16"}) == "fp16" ? Judge::fp16 : Judge::equality;

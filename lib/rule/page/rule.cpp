@@ -207,36 +207,6 @@ class RuleParser {
 
 }  // namespace
 
-std::string_view name(Severity severity) {
-  switch (severity) {
-    case Severity::note:
-      return "note";
-    case Severity::perf:
-      return "perf";
-    case Severity::silent:
-      return "silent";
-    case Severity::fatal:
-      return "fatal";
-  }
-  return "";
-}
-
-std::string_view name(Blame fault) {
-  switch (fault) {
-    case Blame::model:
-      return "model";
-    case Blame::usage:
-      return "usage";
-    case Blame::environment:
-      return "environment";
-    case Blame::versions:
-      return "versions";
-    case Blame::tool_bug:
-      return "tool-bug";
-  }
-  return "";
-}
-
 bool Rule::looks_at(const Dialect& dialect) const {
   return formats.empty() || std::find(formats.begin(), formats.end(), &dialect) != formats.end();
 }

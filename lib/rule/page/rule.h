@@ -13,21 +13,9 @@
 #include "lib/log/signature.h"
 #include "lib/rule/language/rows.h"
 #include "lib/rule/page/detector.h"
+#include "lib/rule/page/severity.h"
 
 namespace md {
-
-enum class Severity { note, perf, silent, fatal };  ///< ascending
-std::string_view name(Severity severity);
-
-/// Who is to blame for a fault.
-enum class Blame {
-  model,        ///< the model: its file or its code has to change
-  usage,        ///< how a tool is called
-  environment,  ///< the machine, device, driver or application around it
-  versions,     ///< versions of tools that do not fit together
-  tool_bug      ///< the tool itself
-};
-std::string_view name(Blame fault);  ///< "model", ..., "tool-bug"
 
 struct RuntimeRange {
   std::string target;  ///< "litert-gpu", "executorch-xnnpack", ...
@@ -66,7 +54,7 @@ struct Rule {
   bool graph = false;                  ///< fires on its pattern alone, without a record
   std::string symptom;                 ///< "zeros", "wrong", ...: lifted when the user states it
   std::vector<RuntimeRange> runtimes;  ///< empty: every target
-  std::string applicability = "safe";  ///< what the author claims: safe | unsafe | manual
+  Applicability applicability = Applicability::safe;  ///< what the author claims
   /// What its fixes may be. With one entry all are that; with several a detector says which for each.
   std::vector<Exactness> exactness = {Exactness::exact};
   Judge judge = Judge::equality;
