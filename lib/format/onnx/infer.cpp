@@ -57,7 +57,7 @@ DType result_type(const Site& site, std::size_t i) {
 
 /// Of results that are sequences or optionals there is no shape.
 void settle_variants(Site& site) {
-  for (Result& result : site.out)
+  for (Outcome& result : site.out)
     if (result.dtype == DType::variant) result.shape = Shape();
 }
 
@@ -127,12 +127,12 @@ tl::expected<std::vector<ValueType>, NoType> infer_onnx_types(const Node& node,
   onnx::Site site{.node = node,
                   .row = onnx_row(node.op, version),
                   .operands = operands,
-                  .out = std::vector<onnx::Result>(outputs)};
+                  .out = std::vector<onnx::Outcome>(outputs)};
   onnx::infer_site(site);
   if (!site.wrong.empty()) return tl::make_unexpected(NoType{std::move(site.wrong), true});
   std::vector<ValueType> types;
   for (std::size_t i = 0; i < site.out.size(); ++i) {
-    onnx::Result& result = site.out[i];
+    onnx::Outcome& result = site.out[i];
     if (i > 0 && (i >= node.outputs.size() || node.outputs[i] == none_id)) {  // nobody asks
       types.push_back({result.dtype, result.shape.value_or(Shape()), std::nullopt});
       continue;

@@ -55,7 +55,7 @@ class Completion {
               .row = onnx_row(n.op, n.version > 0 ? n.version : std::numeric_limits<int>::max()),
               .operands = operands,
               .known = &known,
-              .out = std::vector<onnx::Result>(n.outputs.size())};
+              .out = std::vector<onnx::Outcome>(n.outputs.size())};
     if (!n.subgraphs.empty() && depth < most_depth)
       called(site, operands, depth);
     else
@@ -68,7 +68,7 @@ class Completion {
   }
 
   /// The type that a value has from now on: what is declared, where inference does not contradict.
-  void settle(int index, ValueId id, const onnx::Result& inferred) {
+  void settle(int index, ValueId id, const onnx::Outcome& inferred) {
     Graph& g = model_.graphs[static_cast<std::size_t>(index)];
     Value& value = g.value(id);
     if (inferred.dtype == DType::unknown || value.is_constant()) return;
@@ -134,14 +134,14 @@ class Completion {
     if (body_of(index) && !done_[static_cast<std::size_t>(index)]) graph(index, depth + 1);
   }
 
-  static onnx::Result result_of(const Graph& g, std::size_t i) {
+  static onnx::Outcome result_of(const Graph& g, std::size_t i) {
     if (i >= g.outputs.size() || g.outputs[i] < 0) return {};
     const Value& value = g.value(g.outputs[i]);
     if (!typed(value)) return {};
     return {value.dtype, value.unranked ? std::nullopt : std::optional<Shape>(value.shape)};
   }
 
-  static onnx::Result merged(const onnx::Result& a, const onnx::Result& b) {
+  static onnx::Outcome merged(const onnx::Outcome& a, const onnx::Outcome& b) {
     if (a.dtype != b.dtype) return {};
     if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return {a.dtype, std::nullopt};
     Shape shape = *a.shape;

@@ -20,7 +20,7 @@ inline constexpr std::int64_t unknown_number = std::numeric_limits<std::int64_t>
 using KnownNumbers = std::map<ValueId, Numbers>;
 
 /// A result as far as it is known: the types are set before a rule runs, it adds shapes.
-struct Result {
+struct Outcome {
   DType dtype = DType::unknown;
   std::optional<Shape> shape{};
 };
@@ -30,7 +30,7 @@ struct Site {
   const OpSpec* row;
   std::span<const Value* const> operands;
   const KnownNumbers* known = nullptr;
-  std::vector<Result> out;
+  std::vector<Outcome> out;
   std::string wrong{};  ///< why the operands do not go together
 
   bool has(std::size_t i) const { return i < operands.size() && operands[i]; }
