@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(cmake ninja-build g++ ccache pkg-config libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
   libflatbuffers-dev flatbuffers-compiler libexpected-dev libeigen3-dev libzip-dev libssl-dev catch2 clang-format python3-venv)
 judges=no
-[ "${1:-}" = --judges ] && judges=yes && packages+=(chromium libvulkan1 nodejs npm)
+[ "${1:-}" = --judges ] && judges=yes && packages+=(chromium libvulkan1 nodejs npm libonnx-testdata)
 missing=()
 for p in "${packages[@]}"; do dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p"); done
 [ -z "$(command -v npm || true)" ] || missing=("${missing[@]/#npm}")
@@ -18,6 +18,10 @@ if [ ${#wanted[@]} -gt 0 ]; then
 fi
 if [ "$judges" = yes ]; then
   venvs=${MD_VENVS:-$HOME/.cache/modeldoctor}
+  if ! "$venvs/onnx/bin/python" -c 'import onnx, onnxruntime, numpy' 2>/dev/null; then
+    python3 -m venv "$venvs/onnx"
+    "$venvs/onnx/bin/pip" install -q onnx==1.23.2 onnxruntime==1.32.0 numpy ml_dtypes >&2
+  fi
   if ! "$venvs/litert/bin/python" -c 'import ai_edge_litert, flatbuffers, numpy' 2>/dev/null; then
     python3 -m venv "$venvs/litert"
     "$venvs/litert/bin/pip" install -q ai-edge-litert==2.3.0 numpy >&2

@@ -3,13 +3,16 @@
 //   inputs
 //                               are taken in the order of the model's, results go to FOLDER/0.npy, 1.npy, ...
 //                               One line a model: "ok", or what is wrong.
+//   A line "types MODEL" (a tab between) is answered by the types of the first graph's values.
 //   md_evaluate --operators     "FORMAT OPERATOR" of all kernels, one a line
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iostream>
 #include <string>
 
 #include "lib/eval/kernel.h"
+#include "lib/format/onnx/operators.h"
 #include "lib/op/dialect.h"
 #include "lib/verify/npy.h"
 
@@ -26,11 +29,31 @@ Tensor in_type(const Tensor& given, const Value& value) {
 
 /// A type that NumPy has.
 Tensor writable(const Tensor& tensor) {
-  const bool narrow = is_float(tensor.dtype) && bit_width(tensor.dtype) == 16;
-  return narrow ? Tensor::of(DType::f32, tensor.shape, tensor.numbers()) : tensor;
+  const int bits = bit_width(tensor.dtype);
+  if (is_float(tensor.dtype) && bits <= 16) return Tensor::of(DType::f32, tensor.shape, tensor.numbers());
+  if (bits < 8 && is_integer(tensor.dtype))
+    return Tensor::of_integers(is_signed(tensor.dtype) ? DType::i8 : DType::u8, tensor.shape,
+                               tensor.integers());
+  return tensor;
+}
+
+/// "types" and, with tabs between, name|type|dimensions of each value of the first graph: ONNX's number of
+/// the element type (0: unknown), "?" where the rank is not known.
+std::string types_line(const std::string& path) {
+  auto document = open_document(path);
+  if (!document) return document.error().message;
+  const Graph& graph = (*document)->model().graphs[0];
+  std::string out = "types";
+  for (const Value& value : graph.values) {
+    const bool unknown = value.dtype == DType::unknown || value.unranked;
+    out += fmt::format("\t{}|{}|{}", value.name, onnx_data_type(value.dtype).value_or(0),
+                       unknown ? std::string("?") : fmt::format("{}", fmt::join(value.shape, ",")));
+  }
+  return out;
 }
 
 std::string evaluate_line(const std::string& line) {
+  if (line.starts_with("types\t")) return types_line(line.substr(6));
   const std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
   if (second == std::string::npos) return "expected MODEL, INPUTS and FOLDER with tabs between";
   const std::string path = line.substr(0, first), arrays = line.substr(first + 1, second - first - 1),
