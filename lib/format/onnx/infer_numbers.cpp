@@ -181,12 +181,12 @@ Known expanded(const Site& s) {
 
 Known counted(const Site& s) {
   const Known first = s.all_numbers(0), step = s.all_numbers(2);
-  const auto count = s.out[0].shape ? element_count(*s.out[0].shape) : std::nullopt;
-  if (!first || !step || first->size() != 1 || step->size() != 1 || !count ||
-      *count > static_cast<std::int64_t>(most))
+  const std::int64_t count = s.out[0].shape ? element_count(*s.out[0].shape).value_or(-1) : -1;
+  if (!first || !step || first->size() != 1 || step->size() != 1 || count < 0 ||
+      count > static_cast<std::int64_t>(most))
     return std::nullopt;
   Numbers out;
-  for (std::int64_t i = 0; i < *count; ++i) out.push_back(first->front() + i * step->front());
+  for (std::int64_t i = 0; i < count; ++i) out.push_back(first->front() + i * step->front());
   return out;
 }
 
