@@ -181,12 +181,15 @@ Known expanded(const Site& s) {
 
 Known counted(const Site& s) {
   const Known first = s.all_numbers(0), step = s.all_numbers(2);
-  const std::int64_t count = s.out[0].shape ? element_count(*s.out[0].shape).value_or(-1) : -1;
-  if (!first || !step || first->size() != 1 || step->size() != 1 || count < 0 ||
-      count > static_cast<std::int64_t>(most))
-    return std::nullopt;
+  if (!first || !step || first->size() != 1 || step->size() != 1 || !s.out[0].shape) return std::nullopt;
+  const std::int64_t count = element_count(*s.out[0].shape).value_or(-1);
+  if (count < 0 || count > static_cast<std::int64_t>(most)) return std::nullopt;
   Numbers out;
-  for (std::int64_t i = 0; i < count; ++i) out.push_back(first->front() + i * step->front());
+  for (std::int64_t i = 0, next = first->front(); i < count; ++i) {
+    out.push_back(next);
+    if (__builtin_add_overflow(next, step->front(), &next)) return std::nullopt;
+  }
+  out.resize(static_cast<std::size_t>(count));
   return out;
 }
 
