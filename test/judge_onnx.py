@@ -23,9 +23,11 @@ TESTDATA = "/usr/share/libonnx-testdata/data"
 # Patterns of names, and why the evaluator gives no result for them.
 NOT_EVALUATED = [
     (r"sequence|optional|_seq|split_to|identity_opt|loop16|loop13|if_opt|if_seq", "values that are no tensors"),
-    (r"string|strnorm|tfidf|regex|label_encoder_string|equal_.*_str", "texts"),
+    (r"string|STRING|strnorm|tfidf|regex|label_encoder_string|equal_.*_str", "texts"),
     (r"bernoulli|randomnormal|randomuniform|multinomial|training_dropout|dropout_.*mask", "random numbers"),
     (r"image_decoder", "compressed images"),
+    (r"flexattention", "operators of previews"),
+    (r"test_scan_sum$", "Scan of opset 8, with sequences of several lengths"),
     (r"ai_onnx_ml|adagrad|adam|momentum|nesterov|gradient", "operators of ai.onnx.ml and of training"),
 ]
 
@@ -44,9 +46,15 @@ def plain(array):
     return array
 
 
-def from_tensor(tensor):
+def from_tensor(tensor, value):
+    """(array, digits of its element type in binary); old test data has bfloat16 as the integers of its codes."""
+    import numpy
     import onnx
-    return plain(onnx.numpy_helper.to_array(tensor) if isinstance(tensor, onnx.TensorProto) else tensor)
+    array = numpy.asarray(onnx.numpy_helper.to_array(tensor) if isinstance(tensor, onnx.TensorProto) else tensor)
+    kind = value.type.tensor_type.elem_type
+    if kind == onnx.TensorProto.BFLOAT16 and array.dtype == numpy.uint16:
+        return (array.astype(numpy.uint32) << 16).view(numpy.float32), 8
+    return plain(array), {onnx.TensorProto.FLOAT16: 11, onnx.TensorProto.BFLOAT16: 8, onnx.TensorProto.DOUBLE: 53}.get(kind, 24)
 
 
 class Case:
@@ -114,11 +122,18 @@ class Tool:
         if said != "ok":
             return said or "md_evaluate ended"
         count = len([f for f in os.listdir(folder) if f.endswith(".npy")])
-        return [numpy.load(os.path.join(folder, f"{i}.npy")) for i in range(count)]
+        try:
+            return [numpy.load(os.path.join(folder, f"{i}.npy")) for i in range(count)]
+        except ValueError as error:
+            return str(error)
 
 
-def difference(want, got, rtol, atol):
+def difference(want, digits, got, rtol, atol):
+    """Sums run in another order: the last two digits of an element type may differ, of the largest element's too."""
     import numpy
+    if want.dtype.kind == "f":
+        finite = numpy.abs(want[numpy.isfinite(want)].astype(numpy.float64))
+        rtol, atol = max(rtol, 2.0 ** (2 - digits)), max(atol, 2.0 ** (1 - digits) * min(float(finite.max()) if finite.size else 0, 1e6))
     if want.shape != got.shape:
         return f"shape {got.shape}, expected {want.shape}"
     if want.dtype.kind in "iub" and got.dtype.kind in "iub":
@@ -137,19 +152,20 @@ def judge(case, tool, path):
         if inputs is None or outputs is None:
             return "values that are no tensors"
         try:
-            given, wanted = [from_tensor(i) for i in inputs], [from_tensor(o) for o in outputs]
+            known = {i.name for i in case.model.graph.initializer}
+            given = [from_tensor(t, v)[0] for t, v in zip(inputs, [v for v in case.model.graph.input if v.name not in known])]
+            wanted = [from_tensor(t, v) for t, v in zip(outputs, case.model.graph.output)]
         except Exception as error:
             return f"values that are no tensors: {error}"
-        if any(a.dtype.kind in "OUS" for a in given + wanted):
+        if any(a.dtype.kind in "OUS" for a in given + [w for w, _ in wanted]):
             return "values that are no tensors of numbers"
         results = tool.evaluate(path, given)
         if isinstance(results, str):
             return results
         if len(results) != len(wanted):
             return f"{len(results)} results, expected {len(wanted)}"
-        for want, got in zip(wanted, results):
-            # Elements of 16 bits and fewer have their own last digit.
-            complaint = difference(want, got, case.rtol, case.atol)
+        for (want, digits), got in zip(wanted, results):
+            complaint = difference(want, digits, got, case.rtol, case.atol)
             if complaint:
                 return complaint
     return ""

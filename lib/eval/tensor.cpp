@@ -221,7 +221,9 @@ Result<Tensor> Tensor::constant(const Value& value, bool wide) {
                               8 * store_bytes(*store) * static_cast<std::size_t>(lanes_of(value.dtype)) &&
                           value.dtype != DType::f16 && value.dtype != DType::bf16;
   Tensor t;
-  if (same_bytes && reinterpret_cast<std::uintptr_t>(bytes.data()) % store_bytes(*store) == 0) {
+  // No elements still are a tensor: they get memory of their own.
+  if (same_bytes && !bytes.empty() &&
+      reinterpret_cast<std::uintptr_t>(bytes.data()) % store_bytes(*store) == 0) {
     t.dtype = value.dtype;
     t.store_ = *store;
     t.lanes_ = lanes_of(value.dtype);

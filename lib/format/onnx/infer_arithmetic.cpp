@@ -195,6 +195,7 @@ void dft(Site& s) {
   const auto axis = number ? axis_in(*number, shape.size()) : std::nullopt;
   if (!number) return s.give(0, Shape(shape.size(), dynamic_dim));
   if (!axis || shape.size() < 2) return s.no("the axis is out of range");
+  if (inverse && one_sided && shape[*axis] >= 0) shape[*axis] = 2 * (shape[*axis] - 1);
   if (s.has(1)) shape[*axis] = length && length->size() == 1 ? length->front() : dynamic_dim;
   if (one_sided && !inverse && shape[*axis] >= 0) shape[*axis] = shape[*axis] / 2 + 1;
   shape.back() = inverse && one_sided ? 1 : 2;
@@ -247,6 +248,7 @@ constexpr Rule rules[] = {
      "ReverseSequence RotaryEmbedding Round Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin "
      "Sinh "
      "Softmax Softplus Softsign Sqrt Swish Tan Tanh TensorScatter ThresholdedRelu Trilu RegexFullMatch "
+     "SwiGLU "
      "GroupNormalization SimplifiedLayerNormalization QuickGelu FastGelu BiasGelu BiasAdd BiasSoftmax "
      "QLinearLeakyRelu QLinearSigmoid QLinearSoftmax GroupNorm",
      same},
@@ -277,7 +279,7 @@ constexpr Rule rules[] = {
     {"DFT", dft},
     {"STFT", stft},
     {"NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", loss, 0},
-    {"BiasSplitGelu SwiGLU", half_last},
+    {"BiasSplitGelu", half_last},
     {"AffineGrid", grid_of, 0},
 };
 

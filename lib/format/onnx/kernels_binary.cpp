@@ -98,12 +98,17 @@ Status prelu(KernelCall& call) {
 
 Status bit_shift(KernelCall& call) {
   const bool left = call.attrs().text("direction") == "LEFT";
+  const DType dtype = call.has(0) ? call.in(0).dtype : DType::u64;
+  const int width = std::clamp(bit_width(dtype), 1, 64);
+  const bool has_sign = is_signed(dtype);
   return zip(call, [=](auto a, auto b) {
     using T = decltype(a);
     if constexpr (std::is_integral_v<T>) {
-      if (b < 0 || b > 63) return T(0);
-      const auto bits = static_cast<std::uint64_t>(a);
-      return static_cast<T>(left ? bits << b : bits >> b);
+      // Past the width nothing is left but the sign; a negative count is a large one without a sign.
+      if (b < 0 || b >= width) return !left && has_sign && a < 0 ? T(-1) : T(0);
+      const auto raw = static_cast<std::uint64_t>(a);
+      if (left) return static_cast<T>(raw << b);
+      return has_sign ? static_cast<T>(a >> b) : static_cast<T>(raw >> b);
     } else {
       return a;
     }
@@ -277,6 +282,18 @@ Status fast_gelu(KernelCall& call) {
   return onnx::each_real(call, [](auto v) { return gelu_by_tanh(v); });
 }
 
+/// a times the logistic of alpha a, times b.
+Status swiglu(KernelCall& call) {
+  const double alpha = onnx::real(call, "alpha", 1);
+  return zip(call, [=](auto a, auto b) {
+    using T = decltype(a);
+    if constexpr (std::is_integral_v<T>)
+      return a;
+    else
+      return a * logistic(static_cast<T>(alpha) * a) * b;
+  });
+}
+
 constexpr KernelEntry entries[] = {
     {"Add", add},
     {"And", and_},
@@ -300,6 +317,7 @@ constexpr KernelEntry entries[] = {
     {"Pow", pow_},
     {"Sub", sub},
     {"Sum", sum},
+    {"SwiGLU", swiglu},
     {"Where", where, 6},
     {"Xor", xor_},
     {"com.microsoft.BiasGelu", bias_gelu, 0, false, "com.microsoft"},

@@ -336,7 +336,9 @@ Status depth_space(KernelCall& call) {
   Numbers perm;
   if (call.node.op == "SpaceToDepth") {
     if (h % b || w % b) return call.bad("a block size that does not divide the image");
-    split_ = {n, c, h / b, b, w / b, b}, perm = {0, 3, 5, 1, 2, 4}, shape = {n, c * b * b, h / b, w / b};
+    split_ = {n, c, h / b, b, w / b, b},
+    perm = call.attrs().text("mode", "DCR") == "CRD" ? Numbers{0, 1, 3, 5, 2, 4} : Numbers{0, 3, 5, 1, 2, 4},
+    shape = {n, c * b * b, h / b, w / b};
   } else {
     if (c % (b * b)) return call.bad("a block size that does not divide the channels");
     const bool crd = call.attrs().text("mode", "DCR") == "CRD";
