@@ -120,6 +120,9 @@ void layer_norm(Site& s) {
   const auto axis = axis_in(s.attrs().integer("axis", -1), shape.size());
   if (!axis) return s.no("the axis is out of range");
   for (std::size_t d = *axis; d < shape.size(); ++d) shape[d] = 1;
+  // Mean and deviation are of the type that the sums are kept in.
+  for (std::size_t i = 1; i < s.out.size(); ++i)
+    s.out[i].dtype = dtype_of_onnx(s.attrs().integer("stash_type", 1)).value_or(DType::f32);
   for (std::size_t i = 1; i < s.out.size(); ++i) s.give(i, shape);
 }
 
@@ -193,7 +196,12 @@ void dft(Site& s) {
   }
   const bool inverse = s.attrs().flag("inverse"), one_sided = s.attrs().flag("onesided");
   const auto axis = number ? axis_in(*number, shape.size()) : std::nullopt;
-  if (!number) return s.give(0, Shape(shape.size(), dynamic_dim));
+  if (!number) {
+    Shape unknown(shape.size(), dynamic_dim);
+    if (!one_sided && !s.has(1)) unknown = shape;
+    if (!unknown.empty()) unknown.back() = inverse && one_sided ? 1 : 2;
+    return s.give(0, std::move(unknown));
+  }
   if (!axis || shape.size() < 2) return s.no("the axis is out of range");
   if (inverse && one_sided && shape[*axis] >= 0) shape[*axis] = 2 * (shape[*axis] - 1);
   if (s.has(1)) shape[*axis] = length && length->size() == 1 ? length->front() : dynamic_dim;
@@ -231,6 +239,11 @@ void half_last(Site& s) {
 
 void grid_of(Site& s) {
   const auto size = s.numbers(1);
+  if (!size && s.ranked(1) && s.shape(1).size() == 1 && (s.shape(1)[0] == 4 || s.shape(1)[0] == 5)) {
+    Shape unknown(static_cast<std::size_t>(s.shape(1)[0]), dynamic_dim);
+    unknown.back() = s.shape(1)[0] - 2;
+    return s.give(0, std::move(unknown));
+  }
   if (!size || (size->size() != 4 && size->size() != 5)) return;
   Shape shape;
   for (std::size_t d = 0; d < size->size(); ++d)

@@ -291,8 +291,10 @@ void gather_nd(Site& s) {
 void expand(Site& s) {
   const auto wanted = s.numbers(1);
   if (!wanted) {
-    if (s.ranked(1) && s.shape(1).size() == 1 && s.shape(1)[0] >= 0 && s.shape(1)[0] < 64)
-      s.give(0, Shape(std::max(s.shape(0).size(), static_cast<std::size_t>(s.shape(1)[0])), dynamic_dim));
+    if (s.ranked(1) && s.shape(1).size() == 1 && s.shape(1)[0] >= 0 && s.shape(1)[0] < 64) {
+      const Shape unknown(static_cast<std::size_t>(s.shape(1)[0]), dynamic_dim);
+      s.give(0, broadcast_shape(s.shape(0), unknown).value_or(unknown));
+    }
     return;
   }
   Shape to = *wanted;

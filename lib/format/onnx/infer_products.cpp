@@ -189,7 +189,15 @@ void grid_sample(Site& s) {
 void col2im(Site& s) {
   const auto image = s.numbers(1), block = s.all_numbers(2);
   const Shape& x = s.shape(0);
-  if (!image || !block || x.size() != 3) return;
+  if (x.size() != 3) return;
+  if (!image || !block) {
+    if (s.ranked(1) && s.shape(1).size() == 1 && s.shape(1)[0] > 0 && s.shape(1)[0] < 64) {
+      Shape unknown(static_cast<std::size_t>(s.shape(1)[0]) + 2, dynamic_dim);
+      unknown[0] = x[0];
+      s.give(0, std::move(unknown));
+    }
+    return;
+  }
   std::int64_t taps = 1;
   for (const std::int64_t n : *block) taps = times(taps, n);
   Shape shape = {x[0], x[1] < 0 || taps < 1 ? dynamic_dim : x[1] / taps};
@@ -400,6 +408,25 @@ void multi_head(Site& s) {
     s.give(0, {q[0], q[1], q[2] < 0 ? dynamic_dim : q[2] / 3});
 }
 
+/// A state a head beside the queries' length of values.
+void linear_attention(Site& s) {
+  const Shape &q = s.shape(0), &k = s.shape(1), &v = s.shape(2);
+  if (q.size() != 3 || k.size() != 3 || v.size() != 3) return;
+  const std::int64_t q_heads = s.attrs().integer("q_num_heads"), kv_heads = s.attrs().integer("kv_num_heads");
+  if (q_heads < 1 || kv_heads < 1) return;
+  const auto split = [](std::int64_t n, std::int64_t heads) { return n < 0 ? dynamic_dim : n / heads; };
+  s.give(0, {q[0], q[1], times(split(v[2], kv_heads), q_heads)});
+  s.give(1, {q[0], kv_heads, split(k[2], kv_heads), split(v[2], kv_heads)});
+  if (s.out.size() > 1 && s.out[1].dtype == DType::unknown) s.out[1].dtype = s.dtype(0);
+}
+
+void causal_convolution(Site& s) {
+  const Shape &x = s.shape(0), &w = s.shape(1);
+  if (x.size() != 3 || w.size() != 3) return s.no("expected operands of rank 3");
+  s.give(0, x);
+  s.give(1, {x[0], x[1], w[2] < 1 ? dynamic_dim : w[2] - 1});
+}
+
 void group_query(Site& s) {
   if (s.shape(0).size() == 3 && s.has(1)) s.give(0, s.shape(0));
 }
@@ -427,6 +454,8 @@ constexpr Rule rules[] = {
     {"com.microsoft.Attention", fused_attention, 2},
     {"MultiHeadAttention", multi_head},
     {"GroupQueryAttention", group_query},
+    {"LinearAttention", linear_attention, 3},
+    {"CausalConvWithState", causal_convolution, 2},
 };
 
 }  // namespace
