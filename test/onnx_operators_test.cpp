@@ -1,7 +1,6 @@
 // ONNX's operators as rows, their inference, and what the builder writes for each operator set.
 #include <algorithm>
 
-#include "catch.h"
 #include "lib/edit/apply.h"
 #include "lib/eval/evaluator.h"
 #include "lib/format/onnx/builder.h"
@@ -9,6 +8,7 @@
 #include "lib/format/onnx/operators.h"
 #include "lib/op/dialect.h"
 #include "lib/op/text.h"
+#include "test/catch.h"
 
 using namespace md;
 

@@ -32,7 +32,10 @@ const KernelEntry* find_kernel(const Graph& graph, const Node& node) {
   if (!graph.dialect) return nullptr;
   const Rows& rows = rows_of(*graph.dialect);
   const auto at = rows.find(node.op);
-  if (at == rows.end()) return nullptr;
+  if (at == rows.end()) {  // a function of the model's own, where the format has such
+    const auto call = node.subgraphs.size() == 1 ? rows.find("(function)") : rows.end();
+    return call == rows.end() ? nullptr : call->second.front();
+  }
   const std::string_view by_code = graph.dialect->custom_operator;
   const std::string_view domain = by_code.empty() || node.op == by_code ? node.custom : std::string_view();
   for (const KernelEntry* entry : at->second)
@@ -92,8 +95,31 @@ std::shared_ptr<const Quantization> KernelCall::out_quantization(std::size_t i) 
   return std::make_shared<const Quantization>(*value.quantization);
 }
 
+namespace {
+
+/// Of a result that no file and no inference gave a type (in a function that several nodes call, each with
+/// types of its own): what follows from the operands at hand.
+DType type_of_result(const KernelCall& call, std::size_t i) {
+  constexpr std::size_t most_sizes = 64;  // of an operand that may be a list of sizes or axes
+  const DType declared = call.out_value(i).dtype;
+  if (declared != DType::unknown || !call.graph.dialect || !call.graph.dialect->infer) return declared;
+  std::vector<Value> values(call.inputs.size());
+  std::vector<const Value*> operands(call.inputs.size(), nullptr);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (!call.inputs[k]) continue;
+    values[k].dtype = call.inputs[k]->dtype, values[k].shape = call.inputs[k]->shape;
+    if (is_integer(values[k].dtype) && call.inputs[k]->size() <= most_sizes)
+      values[k].constant = Constant::own(constant_bytes(*call.inputs[k]));
+    operands[k] = &values[k];
+  }
+  const auto types = call.graph.dialect->infer(call.node, operands, call.node.outputs.size());
+  return types && i < types->size() ? (*types)[i].dtype : declared;
+}
+
+}  // namespace
+
 Result<Tensor> KernelCall::make_output(std::size_t i, Shape shape) const {
-  auto tensor = make(carriers ? DType::i64 : out_value(i).dtype, std::move(shape));
+  auto tensor = make(carriers ? DType::i64 : type_of_result(*this, i), std::move(shape));
   if (tensor && !carriers) tensor->quantization = out_quantization(i);
   return tensor;
 }

@@ -186,10 +186,45 @@ Status scan(KernelCall& call) {
   return give_all(call, std::move(results));
 }
 
+/// A local function: its graph, with the attributes that its nodes take from the caller.
+Status function_call(KernelCall& call) {
+  if (call.node.subgraphs.size() != 1) return call.unsupported("with these graphs");
+  const std::int32_t index = call.node.subgraphs[0];
+  if (index < 1 || static_cast<std::size_t>(index) >= call.model.graphs.size())
+    return call.unsupported("with these graphs");
+  const Graph& body = call.model.graphs[at(index)];
+  auto inputs = operands(call, 0);
+  if (!inputs) return tl::make_unexpected(inputs.error());
+  const auto refers = [](const auto& attribute) { return attribute.first.starts_with('@'); };
+  const bool plain = std::none_of(body.order.begin(), body.order.end(), [&](NodeId id) {
+    return std::any_of(body.node(id).attrs.begin(), body.node(id).attrs.end(), refers);
+  });
+  if (plain) {
+    auto results = run(call, index, std::move(*inputs));
+    if (!results) return tl::make_unexpected(results.error());
+    return give_all(call, std::move(*results));
+  }
+  Model filled = call.model;
+  for (Node& node : filled.graphs[at(index)].nodes) {
+    const Attributes written = node.attrs;
+    for (const auto& [name, value] : written) {
+      const auto* from = std::get_if<std::string>(&value);
+      if (!name.starts_with('@') || !from) continue;
+      if (const AttrValue* given = call.attrs().find(*from))
+        node.attrs.set(std::string_view(name).substr(1), *given);
+      node.attrs.erase(name);
+    }
+  }
+  auto results = evaluate(filled, index, *inputs, call.options);
+  if (!results) return tl::make_unexpected(results.error());
+  return give_all(call, std::move(*results));
+}
+
 constexpr KernelEntry entries[] = {
     {"If", if_},
     {"Loop", loop},
     {.op = "Scan", .run = scan, .since = 9},
+    {"(function)", function_call},  // a node without a kernel that calls one graph
 };
 
 }  // namespace
