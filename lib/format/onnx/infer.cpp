@@ -15,7 +15,8 @@ using RuleTable = std::unordered_map<std::string_view, const Rule*>;
 const RuleTable& rule_table() {
   static const RuleTable table = [] {
     RuleTable made;
-    for (const auto& rules : {movement_rules(), arithmetic_rules(), product_rules()})
+    for (const auto& rules :
+         {movement_rules(), size_rules(), arithmetic_rules(), product_rules(), window_rules()})
       for (const Rule& rule : rules)
         for (std::string_view rest = rule.ops; !rest.empty();) {
           const std::size_t end = std::min(rest.find(' '), rest.size());

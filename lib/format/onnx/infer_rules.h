@@ -60,8 +60,10 @@ struct Rule {
   int ranked = 1;  ///< leading operands whose rank the rule needs
 };
 std::span<const Rule> movement_rules();
+std::span<const Rule> size_rules();
 std::span<const Rule> arithmetic_rules();
 std::span<const Rule> product_rules();
+std::span<const Rule> window_rules();
 
 /// Fills site.out as far as it is known, or says in site.wrong why the operands do not fit.
 void infer_site(Site& site);
