@@ -27,6 +27,7 @@ std::span<const KernelEntry> onnx_recurrent_kernels();
 std::span<const KernelEntry> onnx_attention_kernels();
 std::span<const KernelEntry> onnx_state_kernels();
 std::span<const KernelEntry> onnx_control_kernels();
+std::span<const KernelEntry> onnx_microsoft_kernels();
 std::span<const KernelEntry> onnx_signal_kernels();
 std::span<const KernelEntry> onnx_vision_kernels();
 
@@ -36,7 +37,7 @@ inline constexpr KernelGroup onnx_kernel_groups[] = {
     onnx_shape_kernels,        onnx_reduction_kernels, onnx_ordering_kernels,  onnx_product_kernels,
     onnx_convolution_kernels,  onnx_pooling_kernels,   onnx_resize_kernels,    onnx_normalization_kernels,
     onnx_quantization_kernels, onnx_recurrent_kernels, onnx_attention_kernels, onnx_state_kernels,
-    onnx_control_kernels,      onnx_signal_kernels,    onnx_vision_kernels,
+    onnx_control_kernels,      onnx_signal_kernels,    onnx_vision_kernels,    onnx_microsoft_kernels,
 };
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/eval/limits.h"
 #include "lib/eval/primitives/functions.h"
 #include "lib/format/onnx/call.h"
 #include "lib/format/onnx/kernels.h"
@@ -236,6 +237,8 @@ Status matmul_nbits(KernelCall& call) {
     return call.bad("zero points that do not fit");
   const auto bytes = packed.data<std::uint8_t>();
   const std::int64_t mask = (1 << bits) - 1, per_byte = 8 / bits;
+  const auto work = static_cast<double>(x.size()) * static_cast<double>(n) + static_cast<double>(n * k);
+  if (auto fits = charge(call, work); !fits) return fits;
   std::vector<double> weights(at(n * k));
   for (std::int64_t r = 0; r < n; ++r)
     for (std::int64_t c = 0; c < k; ++c) {
