@@ -210,7 +210,8 @@ Status slice(KernelCall& call) {
 Status expand(KernelCall& call) {
   const auto wanted = onnx::operand_numbers(call, 1);
   if (auto ok = call.need(2); !ok) return ok;
-  if (!wanted) return call.bad("no list of sizes");
+  if (!wanted || std::any_of(wanted->begin(), wanted->end(), [](std::int64_t n) { return n < 0; }))
+    return call.bad("no list of sizes");
   const Tensor& x = call.in(0);
   const auto shape = onnx::joint_shape(call, x.shape, *wanted);
   if (!shape) return tl::make_unexpected(shape.error());
