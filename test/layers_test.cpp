@@ -42,6 +42,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"format/tflite", {"base", "graph", "op", "edit", "eval"}},
     {"format/torch", {"base", "graph", "op", "edit", "eval"}},
     {"format/pte", {"base", "graph", "op", "edit", "eval"}},
+    {"format/onnx", {"base", "graph", "op", "edit", "eval"}},
     {"runtime/litert", {"base", "graph", "op", "log", "target", "format/tflite"}},
     {"runtime/executorch", {"base", "graph", "op", "log", "target", "format/torch", "format/pte"}},
 };
