@@ -228,7 +228,7 @@ def main():
     judge_environment.enter("onnx", "onnx")
     warnings.filterwarnings("ignore")
     if not os.path.isdir(TESTDATA):
-        judge_environment.skip("no libonnx-testdata: scripts/setup.sh installs it")
+        judge_environment.skip("no libonnx-testdata: scripts/setup.sh --judges installs it")
     names = sys.argv[2:]
     complaints, counts, skipped, wrong, less = [], collections.Counter(), collections.Counter(), [], []
     with tempfile.TemporaryDirectory() as scratch:
