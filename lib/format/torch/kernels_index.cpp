@@ -1,7 +1,7 @@
 // Kernels of aten operators that read through indices.
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/call.h"
 #include "lib/format/torch/indices.h"
-#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/view.h"
 
 namespace md {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/eval/primitives/softmax.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/eval/primitives/wrap.h"
 #include "lib/format/torch/call.h"
-#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/view.h"
 
 namespace md {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/eval/primitives/strided.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
-#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/view.h"
 
 namespace md {

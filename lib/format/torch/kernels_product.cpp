@@ -2,10 +2,10 @@
 #include "lib/eval/limits.h"
 #include "lib/eval/primitives/broadcast.h"
 #include "lib/eval/primitives/contraction.h"
+#include "lib/eval/primitives/products.h"
 #include "lib/eval/primitives/reduction.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
-#include "lib/eval/primitives/products.h"
 #include "lib/format/torch/view.h"
 
 namespace md {

@@ -1,9 +1,9 @@
 // Kernels of quantized_decomposed operators, as torch defines them.
 #include <cmath>
 
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/format/torch/call.h"
-#include "lib/eval/primitives/axis_rows.h"
 
 namespace md {
 namespace {

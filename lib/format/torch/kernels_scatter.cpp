@@ -1,10 +1,10 @@
 // Kernels of aten operators that write through indices: sums there are kept in the arithmetic of the mode,
 // one after the other.
+#include "lib/eval/primitives/axis_rows.h"
 #include "lib/eval/primitives/typed.h"
 #include "lib/eval/primitives/wrap.h"
 #include "lib/format/torch/call.h"
 #include "lib/format/torch/indices.h"
-#include "lib/eval/primitives/axis_rows.h"
 #include "lib/format/torch/view.h"
 
 namespace md {
