@@ -231,8 +231,9 @@ bool looks_like_model(Bytes bytes) {
     graph = graph || field->number == field_graph;
   }
   if (!walk.broken()) return graph || seen > 1;
-  // A file that was cut off in its graph: what stands before it tells.
-  return seen >= 1 && !bytes.empty() && bytes[0] == 0x08;
+  // A file that was cut off in its graph: what stands before it tells. The version is not 0, nor is what
+  // follows it: a flatbuffer's offset of its root is (08 00 00 00).
+  return seen >= 1 && bytes.size() > 2 && bytes[0] == 0x08 && bytes[1] != 0 && bytes[2] != 0;
 }
 
 Result<OnnxFile> read_onnx(std::shared_ptr<const MappedFile> file) { return Reader(std::move(file)).read(); }
