@@ -15,7 +15,8 @@ namespace {
 
 /// "mish" of "aten::mish", "Mish"; without underscores and in small letters.
 std::string plain_name(std::string_view op) {
-  if (const std::size_t colons = op.rfind("::"); colons != std::string_view::npos) op.remove_prefix(colons + 2);
+  if (const std::size_t colons = op.rfind("::"); colons != std::string_view::npos)
+    op.remove_prefix(colons + 2);
   std::string plain;
   for (const char c : op)
     if (c != '_') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -90,8 +91,7 @@ void drop_domain(Patch& patch, const Model& model, const Node& node) {
 
 Formula formula_of(std::string_view op) {
   const std::string wanted = plain_name(base_name(op));
-  for (const auto formulas :
-       {activation_formulas(), norm_formulas(), fused_formulas(), layout_formulas()})
+  for (const auto formulas : {activation_formulas(), norm_formulas(), fused_formulas(), layout_formulas()})
     for (const NamedFormula& formula : formulas)
       if (plain_name(formula.name) == wanted) return formula.write;
   return nullptr;
@@ -142,8 +142,7 @@ std::vector<DetectResult> expansions(const DetectContext& context, std::span<con
     DetectResult result = site_of(id, node.outputs.empty() ? none_id : node.outputs[0],
                                   fmt::format("\"{}\" is {}: {}", node.name, op, message));
     result.words = {{"op", std::string(base_name(op))}, {"domain", node.custom}};
-    auto patch =
-        expanded(context.model, context.graph_index, id, working_set(context.model), result.reason);
+    auto patch = expanded(context.model, context.graph_index, id, working_set(context.model), result.reason);
     if (patch)
       result.fixes.emplace_back(std::move(*patch));
     else

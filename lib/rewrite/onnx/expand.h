@@ -1,5 +1,6 @@
 // Operators written with plainer ones: activations, normalizations, attention, what ONNX Runtime's optimizer
-// fuses, exporters' fallbacks and local functions. For runtimes that lack them, and for operator sets that do.
+// fuses, exporters' fallbacks and local functions. For runtimes that lack them, and for operator sets that
+// do.
 #pragma once
 #include <optional>
 #include <string>

@@ -11,8 +11,12 @@ struct Terms {
   OnnxBuilder& b;
   ValueId x;
   ValueId number(double v) const { return b.number(b.dtype(x), v); }
-  ValueId add(ValueId a, double v, ValueId into = none_id) const { return b.binary("Add", a, number(v), into); }
-  ValueId mul(ValueId a, double v, ValueId into = none_id) const { return b.binary("Mul", a, number(v), into); }
+  ValueId add(ValueId a, double v, ValueId into = none_id) const {
+    return b.binary("Add", a, number(v), into);
+  }
+  ValueId mul(ValueId a, double v, ValueId into = none_id) const {
+    return b.binary("Mul", a, number(v), into);
+  }
   ValueId mul(ValueId a, ValueId c, ValueId into = none_id) const { return b.binary("Mul", a, c, into); }
 };
 
@@ -41,7 +45,8 @@ bool gelu_of(OnnxBuilder& b, ValueId x, bool tanh, ValueId into, std::string& re
   ValueId curve = none_id;
   if (tanh) {
     const ValueId cubed = t.mul(t.mul(x, x), x);
-    curve = b.unary("Tanh", t.mul(b.binary("Add", x, t.mul(cubed, 0.044715)), std::sqrt(2 / std::acos(-1.0))));
+    curve =
+        b.unary("Tanh", t.mul(b.binary("Add", x, t.mul(cubed, 0.044715)), std::sqrt(2 / std::acos(-1.0))));
   } else if (b.has("Erf")) {
     curve = b.unary("Erf", t.mul(x, 1 / std::sqrt(2.0)));
   } else {
@@ -74,8 +79,8 @@ bool hard_swish(OnnxBuilder& b, const Graph&, const Node& node, std::string&) {
 }
 bool hard_sigmoid(OnnxBuilder& b, const Graph&, const Node& node, std::string&) {
   const Terms t{b, node.inputs[0]};
-  const ValueId line = t.add(t.mul(node.inputs[0], node.attrs.number("alpha", 0.2)),
-                             node.attrs.number("beta", 0.5));
+  const ValueId line =
+      t.add(t.mul(node.inputs[0], node.attrs.number("alpha", 0.2)), node.attrs.number("beta", 0.5));
   b.clip(line, 0, 1, node.outputs[0]);
   return true;
 }
@@ -135,8 +140,8 @@ bool same_operator(OnnxBuilder& b, const Graph&, const Node& node, std::string&)
   b.unary(op, node.inputs[0], node.outputs[0]);
   return true;
 }
-constexpr char relu[] = "Relu", sigmoid[] = "Sigmoid", tanh_name[] = "Tanh", erf[] = "Erf", exp_name[] = "Exp",
-               absolute[] = "Abs", identity[] = "Identity";
+constexpr char relu[] = "Relu", sigmoid[] = "Sigmoid", tanh_name[] = "Tanh", erf[] = "Erf",
+               exp_name[] = "Exp", absolute[] = "Abs", identity[] = "Identity";
 
 constexpr NamedFormula table[] = {
     {"Mish", mish},

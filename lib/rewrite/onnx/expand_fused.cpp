@@ -45,7 +45,9 @@ Attributes without(const Attributes& attrs, std::initializer_list<std::string_vi
 }
 
 bool fused_conv(OnnxBuilder& b, const Graph&, const Node& node, std::string& reason) {
-  std::vector<ValueId> operands(node.inputs.begin(), node.inputs.begin() + std::min<std::ptrdiff_t>(3, static_cast<std::ptrdiff_t>(node.inputs.size())));
+  std::vector<ValueId> operands(
+      node.inputs.begin(),
+      node.inputs.begin() + std::min<std::ptrdiff_t>(3, static_cast<std::ptrdiff_t>(node.inputs.size())));
   const ValueId product =
       b.add("Conv", std::move(operands), without(node.attrs, {"activation", "activation_params"}));
   // the fourth operand is added before the activation

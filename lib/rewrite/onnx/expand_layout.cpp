@@ -24,7 +24,8 @@ std::optional<std::vector<double>> triangle(const Graph& graph, const Node& node
   const bool upper = node.attrs.integer("upper", 1) != 0;
   std::vector<double> mask;
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) mask.push_back((upper ? j - i >= diagonal : j - i <= diagonal) ? 1 : 0);
+    for (std::int64_t j = 0; j < columns; ++j)
+      mask.push_back((upper ? j - i >= diagonal : j - i <= diagonal) ? 1 : 0);
   shape = {rows, columns};
   return mask;
 }
@@ -85,8 +86,8 @@ bool depth_to_space(OnnxBuilder& b, const Graph& graph, const Node& node, std::s
   }
   const std::int64_t n = s[0] < 0 ? 0 : s[0], depth = s[1] / (block * block);
   const bool crd = node.attrs.text("mode", "DCR") == "CRD";
-  const ValueId apart =
-      b.reshape(node.inputs[0], crd ? Shape{n, depth, block, block, s[2], s[3]} : Shape{n, block, block, depth, s[2], s[3]});
+  const ValueId apart = b.reshape(node.inputs[0], crd ? Shape{n, depth, block, block, s[2], s[3]}
+                                                      : Shape{n, block, block, depth, s[2], s[3]});
   const ValueId moved = b.transpose(apart, crd ? Numbers{0, 1, 4, 2, 5, 3} : Numbers{0, 3, 4, 1, 5, 2});
   b.reshape(moved, {n, depth, s[2] * block, s[3] * block}, node.outputs[0]);
   return true;
@@ -129,7 +130,8 @@ bool tile(OnnxBuilder& b, const Graph& graph, const Node& node, std::string& rea
 /// A shape that is 1 everywhere, or the identity matrix of static size.
 bool eye_like(OnnxBuilder& b, const Graph& graph, const Node& node, std::string& reason) {
   const Value& out = graph.value(node.outputs[0]);
-  if (out.rank() != 2 || out.shape[0] < 1 || out.shape[1] < 1 || out.shape[0] > (std::int64_t{1} << 22) / out.shape[1]) {
+  if (out.rank() != 2 || out.shape[0] < 1 || out.shape[1] < 1 ||
+      out.shape[0] > (std::int64_t{1} << 22) / out.shape[1]) {
     reason = "its sizes are known at run time only";
     return false;
   }
@@ -165,7 +167,8 @@ bool sequence_at(OnnxBuilder& b, const Graph& graph, const Node& node, std::stri
     if (!given || given->empty()) return false;
     if (graph.value(split.inputs[1]).rank() == 0) {
       if ((*given)[0] < 1) return false;
-      for (std::int64_t left = length; left > 0; left -= (*given)[0]) sizes.push_back(std::min(left, (*given)[0]));
+      for (std::int64_t left = length; left > 0; left -= (*given)[0])
+        sizes.push_back(std::min(left, (*given)[0]));
     } else {
       sizes = *given;
     }

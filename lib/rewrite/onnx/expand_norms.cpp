@@ -33,14 +33,16 @@ ValueId inverse_root(OnnxBuilder& b, ValueId mean_square, double epsilon) {
   return b.unary("Reciprocal", b.unary("Sqrt", shifted));
 }
 
-/// (x - mean) / sqrt(mean of squares + epsilon), scaled and shifted; without `centred` the mean is taken as 0.
-void normalize(OnnxBuilder& b, ValueId source, const Numbers& axes, double epsilon, bool centred, ValueId scale,
-               ValueId bias, ValueId into) {
+/// (x - mean) / sqrt(mean of squares + epsilon), scaled and shifted; without `centred` the mean is taken as
+/// 0.
+void normalize(OnnxBuilder& b, ValueId source, const Numbers& axes, double epsilon, bool centred,
+               ValueId scale, ValueId bias, ValueId into) {
   const Widened widened(b, source);
   const ValueId x = widened.in(source);
   const ValueId middle = centred ? b.binary("Sub", x, b.reduce("ReduceMean", x, axes, true)) : x;
   const ValueId square = b.reduce("ReduceMean", b.binary("Mul", middle, middle), axes, true);
-  ValueId y = b.binary("Mul", middle, inverse_root(b, square, epsilon), scale < 0 && bias < 0 && !widened.wide ? into : none_id);
+  ValueId y = b.binary("Mul", middle, inverse_root(b, square, epsilon),
+                       scale < 0 && bias < 0 && !widened.wide ? into : none_id);
   if (y == into) return;
   y = widened.out(y);
   if (scale >= 0 || is_new_value(scale)) y = b.binary("Mul", y, scale, bias == none_id ? into : none_id);
@@ -57,12 +59,13 @@ bool one_result(const Graph& graph, const Node& node, std::string& reason) {
   return true;
 }
 
-bool layer_norm_kind(OnnxBuilder& b, const Graph& graph, const Node& node, bool centred, std::string& reason) {
+bool layer_norm_kind(OnnxBuilder& b, const Graph& graph, const Node& node, bool centred,
+                     std::string& reason) {
   if (!one_result(graph, node, reason) || graph.value(node.inputs[0]).unranked) return false;
   const int rank = graph.value(node.inputs[0]).rank();
   normalize(b, node.inputs[0], axes_from(node.attrs.integer("axis", -1), rank),
-            node.attrs.number("epsilon", 1e-5), centred, operand(node, 1), centred ? operand(node, 2) : none_id,
-            node.outputs[0]);
+            node.attrs.number("epsilon", 1e-5), centred, operand(node, 1),
+            centred ? operand(node, 2) : none_id, node.outputs[0]);
   return true;
 }
 bool layer_norm(OnnxBuilder& b, const Graph& graph, const Node& node, std::string& reason) {
@@ -212,8 +215,10 @@ bool attention(OnnxBuilder& b, const Graph& graph, const Node& node, std::string
     return false;
   }
   const int rank = graph.value(node.inputs[0]).rank();
-  const std::int64_t query_heads = rank == 3 ? node.attrs.integer("q_num_heads") : graph.value(node.inputs[0]).shape[1];
-  const std::int64_t key_heads = rank == 3 ? node.attrs.integer("kv_num_heads") : graph.value(node.inputs[1]).shape[1];
+  const std::int64_t query_heads =
+      rank == 3 ? node.attrs.integer("q_num_heads") : graph.value(node.inputs[0]).shape[1];
+  const std::int64_t key_heads =
+      rank == 3 ? node.attrs.integer("kv_num_heads") : graph.value(node.inputs[1]).shape[1];
   for (const std::size_t i : {0, 1, 2})
     for (std::size_t axis = i == 0 ? 1 : 1; axis < graph.value(node.inputs[i]).shape.size(); ++axis)
       if (graph.value(node.inputs[i]).shape[axis] < 1 || (rank != 3 && rank != 4)) {
@@ -232,8 +237,7 @@ bool attention(OnnxBuilder& b, const Graph& graph, const Node& node, std::string
   const Shape qs = b.shape(q), ks = b.shape(k);
   const double scale = node.attrs.number("scale", 1 / std::sqrt(static_cast<double>(qs[3])));
   const ValueId root = b.number(b.dtype(q), std::sqrt(scale));
-  ValueId scores = b.matmul(b.binary("Mul", q, root),
-                            b.transpose(b.binary("Mul", k, root), {0, 1, 3, 2}));
+  ValueId scores = b.matmul(b.binary("Mul", q, root), b.transpose(b.binary("Mul", k, root), {0, 1, 3, 2}));
   if (node.attrs.integer("is_causal", 0) != 0)
     scores = b.binary("Add", scores, causal(b, b.dtype(q), qs[2], ks[2]));
   if (const ValueId mask = operand(node, 3); mask >= 0) {

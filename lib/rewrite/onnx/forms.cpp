@@ -17,15 +17,42 @@ struct Meaning {
   std::string_view op;
   int since;
 };
-constexpr Meaning changes[] = {
-    {"Softmax", 13},       {"LogSoftmax", 13}, {"Hardmax", 13}, {"GroupNormalization", 21}, {"Resize", 11},
-    {"DFT", 20},           {"BatchNormalization", 7}, {"BatchNormalization", 9}, {"Dropout", 7},
-    {"Upsample", 9},       {"TopK", 10},       {"Cast", 6},     {"Gemm", 7},       {"Add", 7},
-    {"Sub", 7},            {"Mul", 7},         {"Div", 7},      {"Pow", 7},        {"And", 7},
-    {"Or", 7},             {"Xor", 7},         {"Equal", 7},    {"Greater", 7},    {"Less", 7},
-    {"PRelu", 7},          {"Split", 2},       {"Loop", 8},     {"Scan", 9},       {"Reshape", 5},
-    {"Concat", 4},         {"RNN", 7},         {"LSTM", 7},     {"GRU", 7},        {"Upsample", 7},
-    {"QuantizeLinear", 13}, {"DequantizeLinear", 13}};
+constexpr Meaning changes[] = {{"Softmax", 13},
+                               {"LogSoftmax", 13},
+                               {"Hardmax", 13},
+                               {"GroupNormalization", 21},
+                               {"Resize", 11},
+                               {"DFT", 20},
+                               {"BatchNormalization", 7},
+                               {"BatchNormalization", 9},
+                               {"Dropout", 7},
+                               {"Upsample", 9},
+                               {"TopK", 10},
+                               {"Cast", 6},
+                               {"Gemm", 7},
+                               {"Add", 7},
+                               {"Sub", 7},
+                               {"Mul", 7},
+                               {"Div", 7},
+                               {"Pow", 7},
+                               {"And", 7},
+                               {"Or", 7},
+                               {"Xor", 7},
+                               {"Equal", 7},
+                               {"Greater", 7},
+                               {"Less", 7},
+                               {"PRelu", 7},
+                               {"Split", 2},
+                               {"Loop", 8},
+                               {"Scan", 9},
+                               {"Reshape", 5},
+                               {"Concat", 4},
+                               {"RNN", 7},
+                               {"LSTM", 7},
+                               {"GRU", 7},
+                               {"Upsample", 7},
+                               {"QuantizeLinear", 13},
+                               {"DequantizeLinear", 13}};
 
 /// An absent attribute with different usual values; the ones that decide nothing here are equal.
 bool equal_usual(const AttributeSpec& a, const AttributeSpec& b) { return a.usual == b.usual; }
@@ -35,7 +62,9 @@ bool set_differently(const Node& node, const AttributeSpec& spec) {
   return own && *own != spec.usual;
 }
 
-bool is_metadata(std::string_view attribute) { return attribute.starts_with('#') || attribute.starts_with('@'); }
+bool is_metadata(std::string_view attribute) {
+  return attribute.starts_with('#') || attribute.starts_with('@');
+}
 
 }  // namespace
 
@@ -82,12 +111,11 @@ bool same_in(const Graph& graph, const Node& node, const OpSpec& from, const OpS
   const int low = std::min(from.since, to.since), high = std::max(from.since, to.since);
   for (const Meaning& change : changes)
     if (change.op == node.op && low < change.since && change.since <= high) {
-      const bool last_axis =
-          (node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Hardmax") &&
-          !graph.value(node.inputs[0]).unranked && node.attrs.find("axis") &&
-          (node.attrs.integer("axis") == -1 ||
-           node.attrs.integer("axis") == graph.value(node.inputs[0]).rank() - 1) &&
-          (node.attrs.integer("axis") >= 0 || low >= 11);
+      const bool last_axis = (node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Hardmax") &&
+                             !graph.value(node.inputs[0]).unranked && node.attrs.find("axis") &&
+                             (node.attrs.integer("axis") == -1 ||
+                              node.attrs.integer("axis") == graph.value(node.inputs[0]).rank() - 1) &&
+                             (node.attrs.integer("axis") >= 0 || low >= 11);
       const bool per_tensor = node.op.ends_with("tizeLinear") && node.inputs.size() > 1 &&
                               graph.value(node.inputs[1]).rank() == 0 && !node.attrs.find("axis");
       if (!last_axis && !per_tensor) return false;
@@ -102,7 +130,8 @@ bool same_in(const Graph& graph, const Node& node, const OpSpec& from, const OpS
   if (node.op == "GridSample" && low < 20 && 20 <= high) return false;  // the usual mode got another name
   if (node.op == "Split" && high >= 18 && low < 18 && operand(node, 1) < 0) return false;
   if (node.op == "Cast" && low < 19 && node.attrs.find("saturate")) return false;
-  if ((node.op == "Reshape" || node.op == "MaxPool" || node.op == "AveragePool") && misfit_in(graph, node, to))
+  if ((node.op == "Reshape" || node.op == "MaxPool" || node.op == "AveragePool") &&
+      misfit_in(graph, node, to))
     return false;
   return !misfit_in(graph, node, to);
 }

@@ -173,8 +173,7 @@ std::vector<DetectResult> repairs_of(const DetectContext& context,
     if (result.message.empty()) result.message = repair.text;
   }
   if (patch.repairs.empty()) return {};
-  if (patch.repairs.size() > 1)
-    result.message += fmt::format(" ({} such places)", patch.repairs.size());
+  if (patch.repairs.size() > 1) result.message += fmt::format(" ({} such places)", patch.repairs.size());
   result.fixes.emplace_back(std::move(patch));
   return {std::move(result)};
 }

@@ -14,7 +14,9 @@ namespace {
 
 using Numbers = OnnxBuilder::Numbers;
 
-bool is_metadata(std::string_view attribute) { return attribute.starts_with('#') || attribute.starts_with('@'); }
+bool is_metadata(std::string_view attribute) {
+  return attribute.starts_with('#') || attribute.starts_with('@');
+}
 
 Attributes without(const Attributes& attrs, std::initializer_list<std::string_view> names) {
   Attributes rest = attrs;
@@ -64,7 +66,8 @@ struct Writer {
       return true;
     }
     const auto low = number_of(graph, node, "min", 1), high = number_of(graph, node, "max", 2);
-    if ((!low && operand(node, 1) >= 0) || (!high && operand(node, 2) >= 0)) return no("its bounds are computed");
+    if ((!low && operand(node, 1) >= 0) || (!high && operand(node, 2) >= 0))
+      return no("its bounds are computed");
     b.clip(x(), low, high, out());
     return true;
   }
@@ -87,8 +90,8 @@ struct Writer {
       pads = all;
     }
     if (operand(node, 2) >= 0 && b.set() >= 11) {
-      b.add("Pad", {x(), b.int64s(*pads), operand(node, 2)}, without(node.attrs, {"pads", "paddings", "value"}),
-            out());
+      b.add("Pad", {x(), b.int64s(*pads), operand(node, 2)},
+            without(node.attrs, {"pads", "paddings", "value"}), out());
       return true;
     }
     const auto value = number_of(graph, node, "value", 2);
@@ -107,7 +110,8 @@ struct Writer {
       axes_given.emplace();
       for (std::size_t i = 0; i < starts->size(); ++i) axes_given->push_back(static_cast<std::int64_t>(i));
     }
-    const bool stepped = steps && std::any_of(steps->begin(), steps->end(), [](std::int64_t s) { return s != 1; });
+    const bool stepped =
+        steps && std::any_of(steps->begin(), steps->end(), [](std::int64_t s) { return s != 1; });
     if (stepped && b.set() < 10) return no("steps came with opset 10");
     b.slice(x(), *starts, *ends, *axes_given, stepped ? *steps : Numbers{}, out());
     return true;
@@ -126,7 +130,8 @@ struct Writer {
     if (!sizes && b.set() < 18) {
       const Value& value = graph.value(x());
       const std::int64_t at = axis < 0 ? axis + value.rank() : axis;
-      const std::int64_t length = at >= 0 && at < value.rank() ? value.shape[static_cast<std::size_t>(at)] : -1;
+      const std::int64_t length =
+          at >= 0 && at < value.rank() ? value.shape[static_cast<std::size_t>(at)] : -1;
       const auto parts = static_cast<std::int64_t>(node.outputs.size());
       if (length >= 0 && length % parts != 0) {
         const std::int64_t piece = (length + parts - 1) / parts;
@@ -217,12 +222,14 @@ struct Writer {
       return no("its coordinates have no form before opset 11");
     }
     std::vector<ValueId> operands = node.inputs;
-    if (operands.size() > 1 && operands[1] < 0 && b.set() < 13) operands[1] = b.constant("roi", DType::f32, {0}, {});
+    if (operands.size() > 1 && operands[1] < 0 && b.set() < 13)
+      operands[1] = b.constant("roi", DType::f32, {0}, {});
     if (operands.size() > 2 && operands[2] < 0 && b.set() < 13)
       operands[2] = b.constant("scales", DType::f32, {0}, {});
     Attributes attrs = node.attrs;
     if (b.set() < 18) {
-      if (attrs.integer("antialias", 0) != 0 || attrs.find("axes")) return no("antialias and axes came with opset 18");
+      if (attrs.integer("antialias", 0) != 0 || attrs.find("axes"))
+        return no("antialias and axes came with opset 18");
       attrs = without(attrs, {"antialias", "keep_aspect_ratio_policy"});
     }
     b.add("Resize", std::move(operands), std::move(attrs), out());
@@ -289,7 +296,8 @@ struct Writer {
     if (node.op == "Slice") return slice();
     if (node.op == "Split") return split();
     if (node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Hardmax") return softmax();
-    if (node.op == "Dropout" && node.attrs.integer("training_mode", 0) == 0 && operand(node, 2) < 0) return dropout();
+    if (node.op == "Dropout" && node.attrs.integer("training_mode", 0) == 0 && operand(node, 2) < 0)
+      return dropout();
     if (node.op == "TopK") return top_k();
     if (node.op == "BatchNormalization") return batch_norm();
     if (node.op == "Resize" || node.op == "Upsample") return resize();
