@@ -74,7 +74,7 @@ bool changes_meaning(std::string_view op, int since, int set) {
   });
 }
 
-std::optional<std::string> misfit_in(const Graph& graph, const Node& node, const OpSpec& row) {
+std::optional<std::string> misshapen(const Node& node, const OpSpec& row) {
   for (const auto& [name, value] : node.attrs)
     if (!is_metadata(name) && !row.find(name)) return fmt::format("it has no attribute {} there", name);
   std::size_t given = node.inputs.size();
@@ -87,6 +87,16 @@ std::optional<std::string> misfit_in(const Graph& graph, const Node& node, const
     return fmt::format("it needs {} operands there", row.required);
   if (static_cast<int>(node.outputs.size()) > row.most_results)
     return fmt::format("it has {} results there", row.most_results);
+  if (node.op == "Split" && row.since >= 18 && given < 2 && !node.attrs.find("num_outputs"))
+    return "neither its sizes nor their number is given";
+  return std::nullopt;
+}
+
+std::optional<std::string> misfit_in(const Graph& graph, const Node& node, const OpSpec& row) {
+  if (auto why = misshapen(node, row)) return why;
+  std::size_t given = node.inputs.size();
+  if (const std::int64_t captured = node.attrs.integer("#captured", 0); captured > 0)
+    given -= std::min(given, static_cast<std::size_t>(captured));
   for (std::size_t i = 0; i < given; ++i) {
     if (node.inputs[i] < 0 || row.operand_specs.empty()) continue;
     const OperandSpec& spec = row.operand_specs[std::min(i, row.operand_specs.size() - 1)];
@@ -165,6 +175,28 @@ std::optional<Patch> restamped(const Model& model, int set, std::string& reason)
   Patch done = patch.take();
   done.operator_sets.push_back({"", set});
   return done;
+}
+
+int fitting_set(const Model& model) {
+  const int own = working_set(model);
+  const auto fits = [&](int set) {
+    for (const Graph& graph : model.graphs)
+      for (const NodeId id : graph.order) {
+        const Node& node = graph.node(id);
+        if (!default_domain(node)) continue;
+        const OpSpec *from = onnx_row(node.op, own), *to = onnx_row(node.op, set);
+        if (!to || misfit_in(graph, node, *to)) return false;
+        // what has no form in the file's own set was meant for the other one
+        if (from && !misfit_in(graph, node, *from) && !same_in(graph, node, *from, *to)) return false;
+      }
+    return true;
+  };
+  constexpr int newest = 28;
+  for (int away = 1; away <= newest; ++away) {
+    if (own + away <= newest && fits(own + away)) return own + away;
+    if (own - away >= 7 && fits(own - away)) return own - away;
+  }
+  return 0;
 }
 
 }  // namespace md::onnx

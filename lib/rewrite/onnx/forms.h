@@ -9,6 +9,8 @@
 
 namespace md::onnx {
 
+/// An attribute that the row does not have, or a number of operands or results, as a clause; nullopt: none.
+std::optional<std::string> misshapen(const Node& node, const OpSpec& row);
 /// What an attribute, operand or type of the node makes impossible in this row, as a clause; nullopt: it is
 /// well-formed there.
 std::optional<std::string> misfit_in(const Graph& graph, const Node& node, const OpSpec& row);
@@ -29,5 +31,9 @@ bool write_form(OnnxBuilder& b, const Graph& graph, NodeId id, int meaning, std:
 /// The patch that writes the whole file against another version of the default operator set; operators that
 /// the set lacks are expanded. nullopt: `reason` names the first node that has no such form.
 std::optional<Patch> restamped(const Model& model, int set, std::string& reason);
+
+/// The nearest set, above the file's or below it, in whose form all nodes of the model are as they stand; 0:
+/// there is none.
+int fitting_set(const Model& model);
 
 }  // namespace md::onnx

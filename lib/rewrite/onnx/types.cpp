@@ -216,7 +216,9 @@ struct Kernels {
     const Node& node = context.graph.node(id);
     const OpSpec* row = row_of(context.graph, node);
     if (!row) return std::nullopt;
+    const bool table = context.target && context.target->has_table();
     for (const auto& [variable, from] : variables_of(context.graph, node, *row)) {
+      if (!table && from == DType::i32) continue;  // the type that others are brought to
       const Key key(node.op, node.version, variable, from);
       const auto known = chosen.find(key);
       const std::vector<DType> candidates =
