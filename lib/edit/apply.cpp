@@ -245,6 +245,9 @@ Status change_file(Model& model, const Patch& patch) {
       for (const NodeId id : graph.order) {
         Node& node = graph.node(id);
         if (node.custom != wanted.domain || !model.dialect) continue;
+        const bool leaves = &graph == &model.graphs[static_cast<std::size_t>(patch.graph)] &&
+                            std::find(patch.removed.begin(), patch.removed.end(), id) != patch.removed.end();
+        if (leaves) continue;
         const auto version = version_in_set(*model.dialect, node.op, wanted.version);
         if (!version)
           return malformed(patch, fmt::format("version {} of the operator set \"{}\" has no {}",

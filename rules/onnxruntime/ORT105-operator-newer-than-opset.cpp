@@ -30,9 +30,10 @@ std::vector<DetectResult> ORT105(const DetectContext& context) {
   for (const NodeId id : nodes) {
     const Node& node = context.graph.node(id);
     const int since = first_set(node.op, own);
-    DetectResult result = onnx::site_of(
-        id, node.outputs.empty() ? none_id : node.outputs[0],
-        fmt::format("\"{}\" is {}, which came with opset {}; the file states {}", node.name, node.op, since, own));
+    DetectResult result =
+        onnx::site_of(id, node.outputs.empty() ? none_id : node.outputs[0],
+                      fmt::format("\"{}\" is {}, which came with opset {}; the file states {}", node.name,
+                                  node.op, since, own));
     result.words = {{"op", node.op}, {"opset", std::to_string(own)}};
     if (auto patch = onnx::expanded(context.model, context.graph_index, id, own, result.reason))
       result.fixes.emplace_back(std::move(*patch), Exactness::rounding);

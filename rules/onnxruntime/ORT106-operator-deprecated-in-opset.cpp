@@ -15,7 +15,8 @@ std::vector<DetectResult> ORT106(const DetectContext& context) {
     for (int set = 1; set < own && !was; ++set) was = onnx_row(node.op, set) != nullptr;
     if (was) nodes.push_back(id);
   }
-  return onnx::expansions(context, nodes, fmt::format("left ONNX before opset {}, which the file states", own));
+  return onnx::expansions(context, nodes,
+                          fmt::format("left ONNX before opset {}, which the file states", own));
 }
 
 }  // namespace md

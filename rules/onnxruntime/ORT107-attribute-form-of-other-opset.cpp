@@ -17,14 +17,16 @@ std::vector<DetectResult> ORT107(const DetectContext& context) {
     if (!why) continue;
     DetectResult result = onnx::site_of(
         id, node.outputs.empty() ? none_id : node.outputs[0],
-        fmt::format("\"{}\" ({}) has the form of another opset than {}, which the file states: {}", node.name, node.op, own, *why));
+        fmt::format("\"{}\" ({}) has the form of another opset than {}, which the file states: {}", node.name,
+                    node.op, own, *why));
     result.words = {{"op", node.op}};
     PatchBuilder patch(graph, context.graph_index, fmt::format("{} in the form of opset {}", node.op, own));
     OnnxBuilder b(patch, own);
     if (onnx::write_form(b, graph, id, own, result.reason)) {
       remove_unused(patch);
       result.fixes.emplace_back(patch.take());
-    } else if (const int set = context.graph_index == 0 && results.empty() ? onnx::fitting_set(context.model) : 0) {
+    } else if (const int set =
+                   context.graph_index == 0 && results.empty() ? onnx::fitting_set(context.model) : 0) {
       Patch stamp;
       stamp.title = fmt::format("opset {}, in which all nodes have the form that they have", set);
       stamp.operator_sets.push_back({"", set});

@@ -18,7 +18,8 @@ int wanted_set(const DetectContext& context) {
       std::size_t digit = comma + 1;
       while (digit < close && !std::isdigit(static_cast<unsigned char>(text[digit]))) ++digit;
       int set = 0;
-      if (std::from_chars(text.data() + digit, text.data() + close, set).ec == std::errc() && set > 0 && set < 100)
+      if (std::from_chars(text.data() + digit, text.data() + close, set).ec == std::errc() && set > 0 &&
+          set < 100)
         return set;
     }
   }
@@ -32,7 +33,8 @@ std::vector<DetectResult> ORT121(const DetectContext& context) {
   if (context.graph_index != 0 || own == 0) return {};
   const int set = wanted_set(context);
   DetectResult result;
-  if (set == 0 || set == own) {
+  if (set == own) return {};
+  if (set == 0) {
     result.state = DetectResult::State::advice;
     result.reason = "the log does not say which opset was asked for; export at that opset";
     return {std::move(result)};

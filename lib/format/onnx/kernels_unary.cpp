@@ -140,6 +140,13 @@ Status identity(KernelCall& call) {
   return {};
 }
 
+/// Integers are whole already (old exporters write Floor of them).
+template <Status (*round)(KernelCall&)>
+Status whole(KernelCall& call) {
+  if (auto ok = call.need(1); !ok) return ok;
+  return is_float(call.in(0).dtype) ? round(call) : identity(call);
+}
+
 /// Training mode is random: what a run gives nobody can foretell.
 Status dropout(KernelCall& call) {
   if (auto ok = call.need(1); !ok) return ok;
@@ -163,14 +170,14 @@ Status clip(KernelCall& call) {
   if (auto ok = call.need(1); !ok) return ok;
   const bool old = call.node.version < 11;
   const auto bound = [&](std::size_t operand, std::string_view name) -> std::optional<double> {
-    if (!old) return onnx::number_of(call, operand);
-    const AttrValue* own = call.attrs().find(name);
-    return own ? std::optional(real(call, name, 0)) : std::nullopt;
+    // an attribute that another version took as an operand is meant all the same
+    if (call.attrs().find(name)) return real(call, name, 0);
+    return old ? std::nullopt : onnx::number_of(call, operand);
   };
   for (std::size_t i = 1; i < 3; ++i)
     if (!old && call.has(i) && call.in(i).size() != 1) return call.bad("a bound of more than one number");
   const auto low = bound(1, "min"), high = bound(2, "max");
-  const bool exact = !old && !is_float(call.in(0).dtype);
+  const bool exact = !old && !is_float(call.in(0).dtype) && !call.attrs().find("min") && !call.attrs().find("max");
   const std::int64_t least = exact && low ? call.in(1).integer(0) : 0,
                      most = exact && high ? call.in(2).integer(0) : 0;
   return each(call, [&](auto v) {
@@ -275,7 +282,7 @@ constexpr KernelEntry entries[] = {
     {"BitwiseNot", bitwise_not},
     {"Cast", cast},
     {"CastLike", cast},
-    {"Ceil", ceil_},
+    {"Ceil", whole<ceil_>},
     {"Celu", celu},
     {"Clip", clip},
     {"Cos", cos_},
@@ -284,7 +291,7 @@ constexpr KernelEntry entries[] = {
     {"Elu", elu},
     {"Erf", erf_},
     {"Exp", exp_},
-    {"Floor", floor_},
+    {"Floor", whole<floor_>},
     {"Gelu", gelu},
     {"com.microsoft.Gelu", gelu, 0, false, "com.microsoft"},
     {"HardSigmoid", hard_sigmoid},
@@ -299,7 +306,7 @@ constexpr KernelEntry entries[] = {
     {"Not", not_},
     {"Reciprocal", reciprocal},
     {"Relu", relu},
-    {"Round", round_},
+    {"Round", whole<round_>},
     {"Selu", selu},
     {"Shrink", shrink},
     {"Sigmoid", sigmoid},

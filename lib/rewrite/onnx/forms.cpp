@@ -87,6 +87,9 @@ std::optional<std::string> misshapen(const Node& node, const OpSpec& row) {
     return fmt::format("it needs {} operands there", row.required);
   if (static_cast<int>(node.outputs.size()) > row.most_results)
     return fmt::format("it has {} results there", row.most_results);
+  for (std::size_t i = 0; i < given; ++i)
+    if (node.inputs[i] < 0 && i < row.operand_specs.size() && !row.operand_specs[i].optional)
+      return fmt::format("it needs its operand {} there", row.operands[i]);
   if (node.op == "Split" && row.since >= 18 && given < 2 && !node.attrs.find("num_outputs"))
     return "neither its sizes nor their number is given";
   return std::nullopt;

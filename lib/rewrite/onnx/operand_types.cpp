@@ -192,16 +192,18 @@ std::vector<DetectResult> unlike_types(const DetectContext& context) {
                          fmt::format("all operands of {} as {}", node.op, name(type)));
       OnnxBuilder b(patch, working_set(context.model));
       std::string types;
+      bool exact = true;
       for (const std::size_t i : group) {
         const Value& value = graph.value(node.inputs[i]);
         types += fmt::format("{}{} \"{}\"", types.empty() ? "" : ", ", name(value.dtype), value.name);
+        exact = exact && (!is_float(value.dtype) || order_of(value.dtype) <= order_of(type));
         if (value.dtype != type) patch.rewire(id, static_cast<int>(i), as_type(b, node.inputs[i], type));
       }
       DetectResult result =
           site_of(id, node.inputs[group.front()],
                   fmt::format("\"{}\" ({}) has operands of several types: {}", node.name, node.op, types));
       result.words = {{"op", node.op}};
-      result.fixes.emplace_back(patch.take());
+      result.fixes.emplace_back(patch.take(), exact ? Exactness::exact : Exactness::rounding);
       results.push_back(std::move(result));
     }
   }
