@@ -132,6 +132,29 @@ std::optional<Patch> expanded(const Model& model, int graph_index, NodeId id, in
   return done;
 }
 
+namespace {
+
+/// All elements that are taken from the list which SplitToSequence makes, as slices.
+std::optional<Patch> without_sequence(const DetectContext& context, NodeId id, std::string& reason) {
+  const Graph& graph = context.graph;
+  PatchBuilder patch(graph, context.graph_index, "slices instead of a list of them");
+  OnnxBuilder b(patch, working_set(context.model));
+  for (const Use& use : graph.uses(graph.node(id).outputs[0])) {
+    const Node& reader = graph.node(use.node);
+    if (reader.op != "SequenceAt") {
+      reason = fmt::format("the list is read by {}", reader.op);
+      return std::nullopt;
+    }
+    if (!formula_of("SequenceAt")(b, graph, reader, reason)) return std::nullopt;
+    patch.remove(use.node);
+  }
+  patch.remove(id);
+  remove_unused(patch);
+  return patch.take();
+}
+
+}  // namespace
+
 std::vector<DetectResult> expansions(const DetectContext& context, std::span<const NodeId> nodes,
                                      std::string_view message) {
   std::vector<DetectResult> results;
@@ -142,7 +165,10 @@ std::vector<DetectResult> expansions(const DetectContext& context, std::span<con
     DetectResult result = site_of(id, node.outputs.empty() ? none_id : node.outputs[0],
                                   fmt::format("\"{}\" is {}: {}", node.name, op, message));
     result.words = {{"op", std::string(base_name(op))}, {"domain", node.custom}};
-    auto patch = expanded(context.model, context.graph_index, id, working_set(context.model), result.reason);
+    const int set = working_set(context.model);
+    auto patch = op == "SplitToSequence"
+                     ? without_sequence(context, id, result.reason)
+                     : expanded(context.model, context.graph_index, id, set, result.reason);
     if (patch)
       result.fixes.emplace_back(std::move(*patch));
     else

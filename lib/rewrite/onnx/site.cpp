@@ -52,14 +52,14 @@ std::optional<std::int64_t> number_after(const DetectContext& context, std::stri
 namespace {
 
 /// `word` stands in the text and is not a part of a longer one.
-bool says_word(std::string_view text, std::string_view word) {
+bool says_word(std::string_view text, std::string_view word, bool behind_dot = false) {
   const auto letter = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '/' || c == '.';
   };
   if (word.empty()) return false;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || !letter(text[at - 1])) &&
+    if ((at == 0 || !letter(text[at - 1]) || (behind_dot && text[at - 1] == '.')) &&
         (end == text.size() || !letter(text[end]) || (text[end] == '.' && end + 1 == text.size())))
       return true;
   }
@@ -95,7 +95,7 @@ std::vector<NodeId> blamed(const DetectContext& context, std::initializer_list<s
       for (const NodeId id : graph.order)
         if (says_word(message, graph.node(id).name)) marked[static_cast<std::size_t>(id)] = 1, named = true;
       for (const NodeId id : graph.order)
-        if (!named && says_word(message, base_name(graph.node(id).op)))
+        if (!named && says_word(message, base_name(graph.node(id).op), true))
           marked[static_cast<std::size_t>(id)] = 1;
     }
   collect();

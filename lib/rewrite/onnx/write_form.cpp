@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/format/onnx/operators.h"
 #include "lib/graph/queries.h"
@@ -288,7 +289,59 @@ struct Writer {
     return true;
   }
 
+  /// The operand along `axis` of a value of this rank; per tensor it stands as it is.
+  ValueId along(ValueId v, std::int64_t axis, int rank) {
+    const Shape shape = b.shape(v);
+    if (shape.size() != 1 || rank < 2) return v;
+    Shape spread(static_cast<std::size_t>(rank), 1);
+    spread[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = shape[0];
+    return b.reshape(v, spread);
+  }
+
+  /// QuantizeLinear and DequantizeLinear of a type that the set does not quantize to: the same numbers in
+  /// floats, x / scale rounded, clamped to the type's range, and back.
+  bool fake_quantization() {
+    const NodeId maker = node.inputs.empty() ? none_id : graph.producer(x());
+    const Node* quantized = maker == none_id ? nullptr : &graph.node(maker);
+    if (!quantized || quantized->op != "QuantizeLinear" || quantized->inputs.size() < 2 ||
+        node.inputs.size() < 2 || quantized->attrs.find("block_size") ||
+        graph.value(quantized->inputs[0]).unranked)
+      return no("what it restores is stored in a type that this opset does not quantize to");
+    const Value& source = graph.value(quantized->inputs[0]);
+    const DType type = graph.value(x()).dtype;
+    const int bits = bit_width(type);
+    if (bits < 2 || bits > 16 || !is_integer(type) || source.dtype != DType::f32)
+      return no("its types are not known here");
+    const std::int64_t axis = quantized->attrs.integer("axis", 1);
+    const double low = is_signed(type) ? -std::ldexp(1.0, bits - 1) : 0;
+    const double high = is_signed(type) ? std::ldexp(1.0, bits - 1) - 1 : std::ldexp(1.0, bits) - 1;
+    ValueId steps = b.unary(
+        "Round", b.binary("Div", quantized->inputs[0], along(quantized->inputs[1], axis, source.rank())));
+    const auto zero = [&](const Node& of) {
+      return operand(of, 2) < 0 ? none_id : along(as_type(b, of.inputs[2], DType::f32), axis, source.rank());
+    };
+    if (const ValueId shift = zero(*quantized); shift != none_id) steps = b.binary("Add", steps, shift);
+    steps = b.clip(steps, low, high);
+    if (const ValueId shift = zero(node); shift != none_id) steps = b.binary("Sub", steps, shift);
+    b.binary("Mul", steps, along(node.inputs[1], axis, source.rank()), out());
+    return true;
+  }
+
   bool write(const OpSpec& row) {
+    const auto takes = [&](ValueId v, const OperandSpec& spec) {
+      return spec.types.empty() ||
+             std::find(spec.types.begin(), spec.types.end(), graph.value(v).dtype) != spec.types.end();
+    };
+    if (node.op == "DequantizeLinear" && !row.operand_specs.empty() && !takes(x(), row.operand_specs[0]))
+      return fake_quantization();
+    if (node.op == "QuantizeLinear" && !row.result_specs.empty() && !takes(out(), row.result_specs[0])) {
+      const auto uses = graph.uses(out());
+      const bool restored =
+          !graph.is_output(out()) && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+            return graph.node(use.node).op == "DequantizeLinear" && use.operand == 0;
+          });
+      return restored || no("its result is read as integers");  // goes with what restores it
+    }
     if (node.op == "Squeeze" || node.op == "Unsqueeze") return axes(false);
     if (is_reduction(node.op)) return axes(true);
     if (node.op == "Clip") return clip();
