@@ -311,12 +311,15 @@ std::optional<std::string> same_structure(const Model& edited, const Model& reop
     return fmt::format("the written file still needs a repair: {}", reopened.repairs.front().text);
   const bool inside_nodes = edited.dialect && edited.dialect->graphs_inside_nodes;
   const std::vector<int> kept = inside_nodes ? called_graphs(edited) : all_graphs(edited);
-  if (kept.size() != reopened.graphs.size())
-    return fmt::format("the written file has {} graphs, expected {}", reopened.graphs.size(), kept.size());
+  // A function that nobody calls any more may stay in the file.
+  const std::vector<int> there = inside_nodes ? called_graphs(reopened) : all_graphs(reopened);
+  if (kept.size() != there.size())
+    return fmt::format("the written file has {} graphs, expected {}", there.size(), kept.size());
   for (std::size_t g = 0; g < kept.size(); ++g) {
     const Graph& meant = edited.graphs[static_cast<std::size_t>(kept[g])];
-    if (auto why = inside_nodes ? FlowComparison(meant, reopened.graphs[g], all_bytes).run()
-                                : graph_difference(meant, reopened.graphs[g], all_bytes))
+    const Graph& written = reopened.graphs[static_cast<std::size_t>(there[g])];
+    if (auto why = inside_nodes ? FlowComparison(meant, written, all_bytes).run()
+                                : graph_difference(meant, written, all_bytes))
       return fmt::format("graph {} {}", g, *why);
   }
   if (inside_nodes) return std::nullopt;

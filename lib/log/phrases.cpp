@@ -25,7 +25,6 @@ constexpr Phrase phrases[] = {
     {Kind::benign, "failed call to cuInit"},
     {Kind::benign, "TF-TRT Warning"},
     {Kind::benign, "Unknown CPU vendor"},
-    {Kind::benign, "Falling back to lenient merge"},
     {Kind::benign, "Failed to load _ML"},
     {Kind::benign, "Failed to open midr file"},
     {Kind::benign, "Created 0 GPU delegate kernels"},

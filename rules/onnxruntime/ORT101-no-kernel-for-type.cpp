@@ -99,7 +99,7 @@ std::vector<DetectResult> ORT101(const DetectContext& context) {
     for (const NodeId id : graph.order)
       if (std::find(std::begin(expanded_by_runtime), std::end(expanded_by_runtime), graph.node(id).op) !=
               std::end(expanded_by_runtime) &&
-          of_unusual_type(graph, graph.node(id)))
+          of_unusual_type(graph, graph.node(id)) && graph.node(id).origin != none_id)
         nodes.push_back(id);
   std::vector<DetectResult> results = onnx::without_kernel(context, nodes);
   // A version that the runtime has no kernel for: the operator set below it has the same operator.

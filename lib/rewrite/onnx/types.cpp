@@ -172,6 +172,17 @@ bool integer_gemm(OnnxBuilder& b, const Graph& graph, const Node& node) {
   return true;
 }
 
+/// OneHot has kernels where all three types are int64.
+bool wide_one_hot(OnnxBuilder& b, const Graph& graph, const Node& node) {
+  if (node.op != "OneHot" || node.inputs.size() != 3 || !is_integer(graph.value(node.inputs[2]).dtype))
+    return false;
+  const auto wide = [&](ValueId v) { return as_type(b, v, DType::i64); };
+  const ValueId made =
+      b.add("OneHot", {wide(node.inputs[0]), wide(node.inputs[1]), wide(node.inputs[2])}, node.attrs);
+  b.cast(made, graph.value(node.outputs[0]).dtype, node.outputs[0]);
+  return true;
+}
+
 std::string unknown_title(const Node& node) {
   return fmt::format("{} written with other operators", node.op);
 }
@@ -187,7 +198,7 @@ std::optional<Patch> other_operator(const DetectContext& context, NodeId id) {
     Patch done = patch.take();
     return taken(context, done) ? std::optional(std::move(done)) : std::nullopt;
   };
-  for (const auto form : {boolean_where, integer_relu, integer_gemm})
+  for (const auto form : {boolean_where, integer_relu, integer_gemm, wide_one_hot})
     if (auto patch = attempt([&](OnnxBuilder& b) { return form(b, context.graph, node); })) return patch;
   if (node.op == "DepthToSpace" || node.op == "SpaceToDepth" || node.op == "EyeLike")
     return attempt([&](OnnxBuilder& b) {
