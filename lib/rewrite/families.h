@@ -12,6 +12,7 @@ std::span<const NamedRewrite> operator_rewrites();  ///< one operator written wi
 std::span<const NamedRewrite> padding_rewrites();   ///< padding written with other operators
 std::span<const NamedRewrite> graph_rewrites();     ///< bodies of control flow, constants, versions
 std::span<const NamedRewrite> program_rewrites();   ///< exported programs (.pt2)
+std::span<const NamedRewrite> onnx_rewrites();      ///< .onnx files
 
 /// A site that cannot be rewritten, and why.
 inline std::vector<DetectResult> declined(std::string reason) {

@@ -9,7 +9,8 @@ std::span<const NamedRewrite> named_rewrites() {
     std::vector<NamedRewrite> all;
     for (const auto part :
          {rewrites::operand_rewrites(), rewrites::output_rewrites(), rewrites::operator_rewrites(),
-          rewrites::padding_rewrites(), rewrites::graph_rewrites(), rewrites::program_rewrites()})
+          rewrites::padding_rewrites(), rewrites::graph_rewrites(), rewrites::program_rewrites(),
+          rewrites::onnx_rewrites()})
       all.insert(all.end(), part.begin(), part.end());
     std::sort(all.begin(), all.end(),
               [](const NamedRewrite& a, const NamedRewrite& b) { return a.name < b.name; });

@@ -7,8 +7,9 @@
 namespace md {
 
 std::vector<DetectResult> ONX003(const DetectContext& context) {
-  std::vector<DetectResult> results = onnx::repairs_of(context, {"missing-opset", "missing-domain"},
-                                                       "imports of the operator sets that the nodes use");
+  constexpr std::string_view kinds[] = {"missing-opset", "missing-domain"};
+  std::vector<DetectResult> results =
+      onnx::repairs_of(context, kinds, "imports of the operator sets that the nodes use");
   if (context.graph_index != 0) return results;
   // the set of local functions needs an import as any other
   DetectResult result;

@@ -159,8 +159,8 @@ DetectResult declined(NodeId node, std::string message, std::string reason) {
   return result;
 }
 
-std::vector<DetectResult> repairs_of(const DetectContext& context,
-                                     std::initializer_list<std::string_view> kinds, std::string_view title) {
+std::vector<DetectResult> repairs_of(const DetectContext& context, std::span<const std::string_view> kinds,
+                                     std::string_view title) {
   if (context.graph_index != 0) return {};
   DetectResult result;
   Patch patch;

@@ -3,6 +3,7 @@
 #pragma once
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,7 @@ DetectResult declined(NodeId node, std::string message, std::string reason);
 
 /// Entries of Model::repairs of these kinds, one finding each kind, with the patch that writes them. Only for
 /// graph 0 (a patch may write repairs of every graph).
-std::vector<DetectResult> repairs_of(const DetectContext& context,
-                                     std::initializer_list<std::string_view> kinds, std::string_view title);
+std::vector<DetectResult> repairs_of(const DetectContext& context, std::span<const std::string_view> kinds,
+                                     std::string_view title);
 
 }  // namespace md::onnx

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/edit/apply.h"
+#include "lib/eval/fold.h"
 #include "lib/format/onnx/operators.h"
 #include "lib/graph/queries.h"
 #include "lib/op/constants.h"
@@ -36,6 +38,38 @@ std::optional<std::vector<std::int64_t>> sizes_of(const Graph& graph, const Node
   return sizes;
 }
 
+/// What depends on constants alone once the patch is applied, as constants of the same patch.
+void fold_what_follows(const DetectContext& context, PatchBuilder& patch) {
+  const auto changed = apply_patches(context.model, {&patch.patch(), 1});
+  if (!changed) return;
+  const Graph &graph = context.graph, &after = changed->graphs[static_cast<std::size_t>(context.graph_index)];
+  for (const ConstantRegion& region : constant_regions(after)) {
+    std::vector<std::pair<ValueId, ValueId>> stored;
+    bool whole = true;
+    for (const ValueId result : region.results) {
+      whole = whole && result < static_cast<ValueId>(graph.values.size()) && !after.is_output(result);
+      const auto tensor = whole ? fold_value(*changed, context.graph_index, result, std::int64_t{1} << 24)
+                                : Result<Tensor>(input_error("it is not folded"));
+      whole = whole && tensor.has_value();
+      if (!whole) break;
+      patch.patch().new_values.push_back(constant_value(graph.value(result).name, *tensor));
+      stored.emplace_back(result, new_value(patch.patch().new_values.size() - 1));
+    }
+    if (!whole) continue;
+    for (const auto& [result, constant] : stored)
+      for (const Use& use : graph.uses(result))
+        if (std::find(region.nodes.begin(), region.nodes.end(), use.node) == region.nodes.end())
+          patch.rewire(use.node, use.operand, constant);
+    for (const NodeId id : region.nodes)
+      if (id < static_cast<NodeId>(graph.nodes.size())) patch.remove(id);
+  }
+  // a node that leaves is not rewired
+  const auto& removed = patch.patch().removed;
+  std::erase_if(patch.patch().rewires, [&](const Rewire& rewire) {
+    return std::find(removed.begin(), removed.end(), rewire.node) != removed.end();
+  });
+}
+
 }  // namespace
 
 std::vector<DetectResult> static_sizes(const DetectContext& context) {
@@ -53,10 +87,11 @@ std::vector<DetectResult> static_sizes(const DetectContext& context) {
     result.nodes.push_back(id);
   }
   if (!result.nodes.empty()) {
-    remove_unused(patch);
     result.value = graph.node(result.nodes[0]).outputs[0];
     result.message =
         fmt::format("{} sizes are computed at run time, and known from the inputs", result.nodes.size());
+    fold_what_follows(context, patch);
+    remove_unused(patch);
     result.fixes.emplace_back(patch.take());
     return {std::move(result)};
   }
