@@ -148,6 +148,8 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
   if (proof.method == ProofMethod::none)
     lower(reported, Applicability::unsafe,
           "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));
+  else if (!proof.equal && fix.changes_results)
+    lower(reported, Applicability::unsafe, "gives other numbers, as it is meant to: " + proof.counterexample);
   else if (!proof.equal)
     lower(reported, Applicability::manual, "refuted: " + proof.counterexample);
   else if (!proof.nonfinite.empty() && surroundings.nonfinite_may_reach(fix.patch))

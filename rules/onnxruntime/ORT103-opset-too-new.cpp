@@ -14,7 +14,7 @@ std::vector<DetectResult> ORT103(const DetectContext& context) {
   result.words = {{"opset", std::to_string(have)}, {"max", std::to_string(*most)}, {"domain", "ai.onnx"}};
   auto patch = onnx::restamped(context.model, static_cast<int>(*most), result.reason);
   if (patch)
-    result.fixes.emplace_back(std::move(*patch));
+    result.fixes.push_back(onnx::graded(std::move(*patch)));
   else
     result.state = DetectResult::State::declined;
   return {std::move(result)};

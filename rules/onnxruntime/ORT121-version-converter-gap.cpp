@@ -42,7 +42,7 @@ std::vector<DetectResult> ORT121(const DetectContext& context) {
   result.message = fmt::format("onnx.version_converter cannot bring this file from opset {} to {}", own, set);
   auto patch = onnx::restamped(context.model, set, result.reason);
   if (patch)
-    result.fixes.emplace_back(std::move(*patch));
+    result.fixes.push_back(onnx::graded(std::move(*patch)));
   else
     result.state = DetectResult::State::declined;
   return {std::move(result)};

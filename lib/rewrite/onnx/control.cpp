@@ -182,6 +182,7 @@ std::vector<DetectResult> training_nodes(const DetectContext& context) {
     patch.remove(id);
     result.fixes.emplace_back(patch.take());
     result.fixes.back().assumes = true;
+    result.fixes.back().changes_results = true;
     results.push_back(std::move(result));
   }
   return results;

@@ -100,13 +100,6 @@ bool celu(OnnxBuilder& b, const Graph&, const Node& node, std::string&) {
   t.mul(b.add("Elu", {t.mul(node.inputs[0], 1 / alpha)}, std::move(attrs)), alpha, node.outputs[0]);
   return true;
 }
-bool softplus(OnnxBuilder& b, const Graph&, const Node& node, std::string&) {
-  // max(x, 0) + log(1 + exp(-|x|)): no large exponential
-  const Terms t{b, node.inputs[0]};
-  const ValueId small = b.unary("Exp", b.unary("Neg", b.unary("Abs", t.x)));
-  b.binary("Add", b.unary("Relu", t.x), b.unary("Log", t.add(small, 1)), node.outputs[0]);
-  return true;
-}
 bool log_sigmoid(OnnxBuilder& b, const Graph&, const Node& node, std::string&) {
   b.unary("Neg", b.unary("Softplus", b.unary("Neg", node.inputs[0])), node.outputs[0]);
   return true;
@@ -157,7 +150,6 @@ constexpr NamedFormula table[] = {
     {"Relu6", relu6},
     {"HardTanh", hard_tanh},
     {"Celu", celu},
-    {"Softplus", softplus},
     {"LogSigmoid", log_sigmoid},
     {"Softsign", softsign},
     {"TanhShrink", tanh_shrink},

@@ -144,6 +144,11 @@ ValueId as_type(OnnxBuilder& b, ValueId id, DType dtype) {
   return b.cast(id, dtype);
 }
 
+ProposedFix graded(Patch patch) {
+  const Exactness exactness = patch.new_nodes.empty() ? Exactness::exact : Exactness::rounding;
+  return {std::move(patch), exactness};
+}
+
 DetectResult site_of(NodeId node, ValueId value, std::string message) {
   DetectResult result;
   if (node != none_id) result.nodes = {node};

@@ -43,6 +43,9 @@ ValueId as_type(OnnxBuilder& b, ValueId value, DType dtype);
 /// All numbers of a constant are numbers of the type.
 bool fits(const Value& constant, DType dtype);
 
+/// A patch that computes with other operators rounds otherwise; one that changes versions alone is exact.
+ProposedFix graded(Patch patch);
+
 DetectResult site_of(NodeId node, ValueId value, std::string message);
 DetectResult declined(NodeId node, std::string message, std::string reason);
 

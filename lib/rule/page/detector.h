@@ -58,6 +58,9 @@ struct ProposedFix {
   /// The types of inputs and outputs change because the runtime cannot take the old ones (bfloat16): said in
   /// the message, and not held against the fix.
   bool retypes_interface = false;
+  /// The numbers change, and are meant to (training mode becomes inference): unsafe, and a proof that sees the
+  /// difference does not refuse it.
+  bool changes_results = false;
   /// Worth applying although results change in their last bits and neither a log nor a target asks for it.
   bool uncalled = false;
 };
