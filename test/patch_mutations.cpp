@@ -151,16 +151,38 @@ void mutate_types(const Patch& patch, std::vector<Mutation>& out) {
 /// A node that computes something else of the same type.
 void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& out) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
-      {"aten.add.Tensor", "aten.sub.Tensor"},        {"aten.sub.Tensor", "aten.add.Tensor"},
-      {"aten.mul.Tensor", "aten.add.Tensor"},        {"aten.div.Tensor", "aten.mul.Tensor"},
-      {"aten.neg.default", "aten.abs.default"},      {"aten.abs.default", "aten.neg.default"},
-      {"aten.clone.default", "aten.neg.default"},    {"aten.copy.default", "aten.add.Tensor"},
-      {"aten.exp.default", "aten.neg.default"},      {"aten.sqrt.default", "aten.neg.default"},
-      {"aten.rsqrt.default", "aten.neg.default"},    {"aten.where.self", "aten.add.Tensor"},
-      {"aten.view.default", "aten.neg.default"},     {"aten.reshape.default", "aten.neg.default"},
-      {"aten._to_copy.default", "aten.neg.default"}, {"aten.full_like.default", "aten.neg.default"},
-      {"aten.amax.default", "aten.amin.default"},    {"aten.amin.default", "aten.amax.default"},
-      {"aten.matmul.default", "aten.add.Tensor"},    {"aten.mm.default", "aten.add.Tensor"}};
+      {"aten.add.Tensor", "aten.sub.Tensor"},
+      {"aten.sub.Tensor", "aten.add.Tensor"},
+      {"aten.mul.Tensor", "aten.add.Tensor"},
+      {"aten.div.Tensor", "aten.mul.Tensor"},
+      {"aten.neg.default", "aten.abs.default"},
+      {"aten.abs.default", "aten.neg.default"},
+      {"aten.clone.default", "aten.neg.default"},
+      {"aten.copy.default", "aten.add.Tensor"},
+      {"aten.exp.default", "aten.neg.default"},
+      {"aten.sqrt.default", "aten.neg.default"},
+      {"aten.rsqrt.default", "aten.neg.default"},
+      {"aten.where.self", "aten.add.Tensor"},
+      {"aten.view.default", "aten.neg.default"},
+      {"aten.reshape.default", "aten.neg.default"},
+      {"aten._to_copy.default", "aten.neg.default"},
+      {"aten.full_like.default", "aten.neg.default"},
+      {"aten.amax.default", "aten.amin.default"},
+      {"aten.amin.default", "aten.amax.default"},
+      {"aten.matmul.default", "aten.add.Tensor"},
+      {"aten.mm.default", "aten.add.Tensor"},
+      {"Add", "Sub"},
+      {"Sub", "Add"},
+      {"Mul", "Sub"},
+      {"Div", "Mul"},
+      {"And", "Or"},
+      {"Or", "And"},
+      {"Max", "Min"},
+      {"Min", "Max"},
+      {"Exp", "Neg"},
+      {"Sqrt", "Neg"},
+      {"Sigmoid", "Tanh"},
+      {"Tanh", "Sigmoid"}};
   const Node& made = patch.new_nodes[i];
   const bool listed = std::any_of(std::begin(others), std::end(others),
                                   [&](const auto& pair) { return pair.first == made.op; });
@@ -169,6 +191,11 @@ void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& o
     Node& node = m.patch.new_nodes[i];
     node.op = "aten.neg.default", node.attrs = {};
     node.inputs.resize(1), node.input_names = {"self"};
+    out.push_back(std::move(m));
+  }
+  if (made.op == "Where") {
+    Mutation m{"operator Where's branches", patch};
+    std::swap(m.patch.new_nodes[i].inputs[1], m.patch.new_nodes[i].inputs[2]);
     out.push_back(std::move(m));
   }
   for (const auto& [op, other] : others) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lib/edit/apply.h"
 #include "lib/eval/fold.h"
@@ -63,11 +64,20 @@ void fold_what_follows(const DetectContext& context, PatchBuilder& patch) {
     for (const NodeId id : region.nodes)
       if (id < static_cast<NodeId>(graph.nodes.size())) patch.remove(id);
   }
-  // a node that leaves is not rewired
+  // a node that leaves is not rewired, and a constant that nobody reads is not written
   const auto& removed = patch.patch().removed;
   std::erase_if(patch.patch().rewires, [&](const Rewire& rewire) {
     return std::find(removed.begin(), removed.end(), rewire.node) != removed.end();
   });
+  std::vector<Value> kept;
+  std::map<ValueId, ValueId> renamed;
+  for (Rewire& rewire : patch.patch().rewires) {
+    if (!is_new_value(rewire.value)) continue;
+    const auto [at, first] = renamed.emplace(rewire.value, new_value(kept.size()));
+    if (first) kept.push_back(patch.value(rewire.value));
+    rewire.value = at->second;
+  }
+  patch.patch().new_values = std::move(kept);
 }
 
 }  // namespace
