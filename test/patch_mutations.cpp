@@ -243,7 +243,7 @@ std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, cons
   // nothing else can be changed.
   if (!out.empty()) return out;
   for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
-    if (dialect.name == "pt2") {
+    if (dialect.name == "pt2" || dialect.name == "onnx") {
       mutate_operator(patch, i, out);
       continue;
     }
