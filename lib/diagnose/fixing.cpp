@@ -145,7 +145,9 @@ Tried try_fix(const FixingInput& in, Surroundings& surroundings, const FoundSite
     std::string& note = reported.proofs.back().note;
     note += (note.empty() ? "" : "; ") + another_bound(options.max_error, in.options.max_error);
   }
-  if (proof.method == ProofMethod::none)
+  if (proof.method == ProofMethod::none && fix.by_law)
+    reported.proofs.back().note += proof.note.empty() ? "nothing could be evaluated" : "";
+  else if (proof.method == ProofMethod::none)
     lower(reported, Applicability::unsafe,
           "not proven: " + (proof.note.empty() ? std::string("nothing could be evaluated") : proof.note));
   else if (!proof.equal && fix.changes_results)

@@ -36,7 +36,7 @@ std::vector<DetectResult> ORT105(const DetectContext& context) {
                                   node.op, since, own));
     result.words = {{"op", node.op}, {"opset", std::to_string(own)}};
     if (auto patch = onnx::expanded(context.model, context.graph_index, id, own, result.reason))
-      result.fixes.emplace_back(std::move(*patch), Exactness::rounding);
+      result.fixes.emplace_back(std::move(*patch), Exactness::rounding).by_law = true;
     std::string reason;
     if (context.graph_index == 0 && id == nodes.front())
       if (auto patch = onnx::restamped(context.model, since, reason))

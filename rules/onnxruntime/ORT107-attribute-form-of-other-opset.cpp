@@ -24,14 +24,14 @@ std::vector<DetectResult> ORT107(const DetectContext& context) {
     OnnxBuilder b(patch, own);
     if (onnx::write_form(b, graph, id, own, result.reason)) {
       remove_unused(patch);
-      result.fixes.emplace_back(patch.take());
+      result.fixes.emplace_back(patch.take()).by_law = true;
     } else if (const int set =
                    context.graph_index == 0 && results.empty() ? onnx::fitting_set(context.model) : 0) {
       Patch stamp;
       stamp.title = fmt::format("opset {}, in which all nodes have the form that they have", set);
       stamp.operator_sets.push_back({"", set});
       result.reason.clear();
-      result.fixes.emplace_back(std::move(stamp));
+      result.fixes.emplace_back(std::move(stamp)).by_law = true;
     } else {
       result.state = DetectResult::State::declined;
     }

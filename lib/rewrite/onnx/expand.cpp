@@ -170,7 +170,7 @@ std::vector<DetectResult> expansions(const DetectContext& context, std::span<con
                      ? without_sequence(context, id, result.reason)
                      : expanded(context.model, context.graph_index, id, set, result.reason);
     if (patch)
-      result.fixes.push_back(graded(std::move(*patch)));
+      result.fixes.push_back(graded(std::move(*patch))), result.fixes.back().by_law = true;
     else
       result.state = DetectResult::State::declined;
     results.push_back(std::move(result));

@@ -158,7 +158,7 @@ std::vector<DetectResult> forbidden_types(const DetectContext& context) {
                                               name(value.dtype), value.name));
     result.words = {{"op", node.op}, {"input", value.name}, {"type", std::string(name(value.dtype))}};
     if (auto patch = mended(context, id, *row, *at))
-      result.fixes.emplace_back(std::move(*patch));
+      result.fixes.emplace_back(std::move(*patch)).by_law = true;
     else
       result = declined(id, std::move(result.message), "no type that it takes holds these numbers");
     results.push_back(std::move(result));
@@ -203,7 +203,7 @@ std::vector<DetectResult> unlike_types(const DetectContext& context) {
           site_of(id, node.inputs[group.front()],
                   fmt::format("\"{}\" ({}) has operands of several types: {}", node.name, node.op, types));
       result.words = {{"op", node.op}};
-      result.fixes.emplace_back(patch.take(), exact ? Exactness::exact : Exactness::rounding);
+      result.fixes.emplace_back(patch.take(), exact ? Exactness::exact : Exactness::rounding).by_law = true;
       results.push_back(std::move(result));
     }
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/rewrite/families.h"
+#include "lib/rewrite/onnx/halves.h"
 #include "lib/rewrite/onnx/structure.h"
 #include "lib/rewrite/onnx/types.h"
 
@@ -38,6 +39,8 @@ std::vector<DetectResult> plain_resize(const RewriteSite& site) { return onnx::o
 std::vector<DetectResult> said_kernels(const RewriteSite& site) {
   return onnx::unsaid_kernel_shapes(site.context);
 }
+std::vector<DetectResult> float32_island(const RewriteSite& site) { return onnx::wide_islands(site.context); }
+std::vector<DetectResult> finite_masks(const RewriteSite& site) { return onnx::finite_masks(site.context); }
 std::vector<DetectResult> mask_factors(const RewriteSite& site) { return onnx::constant_masks(site.context); }
 
 constexpr NamedRewrite table[] = {
@@ -53,6 +56,11 @@ constexpr NamedRewrite table[] = {
     {"decided_control", 0, 0, "",
      "If with a constant condition: its branch; Loop with a constant trip count: its body that often",
      decided_control, ""},
+    {"finite_masks", 0, 0, "", "fp16 masks of -inf, or of the lowest number of fp16: -1e4", finite_masks, ""},
+    {"float32_island", 0, 0, "",
+     "fp16 chains whose inner values pass 65504 (squares, sums, exponentials, products in front of a "
+     "softmax): in float32, Cast around them",
+     float32_island, ""},
     {"joined_rows", 0, 0, "", "ScatterND of rows at constant places: Concat of those rows and the others",
      joined_rows, ""},
     {"known_sizes", 0, 0, "",

@@ -94,6 +94,18 @@ bool is_exact(DType from, DType to) {
   return !(from == DType::i32 && to == DType::f32);
 }
 
+void drop_unread_casts(const Graph& graph, PatchBuilder& patch, const std::vector<NodeId>& nodes) {
+  std::set<ValueId> read;
+  for (const Node& node : patch.patch().new_nodes) read.insert(node.inputs.begin(), node.inputs.end());
+  std::erase_if(patch.patch().new_nodes, [&](const Node& node) {
+    if (node.op != "Cast" || is_new_value(node.outputs[0]) || graph.is_output(node.outputs[0])) return false;
+    const auto uses = graph.uses(node.outputs[0]);
+    return !read.count(node.outputs[0]) && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return std::find(nodes.begin(), nodes.end(), use.node) != nodes.end();
+    });
+  });
+}
+
 bool compute_as(OnnxBuilder& b, const Graph& graph, NodeId id, const std::string& variable, DType to,
                 std::map<ValueId, ValueId>* wide) {
   const Node& node = graph.node(id);
@@ -267,17 +279,7 @@ std::optional<DetectResult> in_float32(const DetectContext& context, const std::
       }
   }
   if (result.nodes.empty()) return std::nullopt;
-  // casts back that nobody reads
-  std::set<ValueId> read;
-  for (const Node& node : patch.patch().new_nodes) read.insert(node.inputs.begin(), node.inputs.end());
-  std::erase_if(patch.patch().new_nodes, [&](const Node& node) {
-    if (node.op != "Cast" || is_new_value(node.outputs[0]) || context.graph.is_output(node.outputs[0]))
-      return false;
-    const auto uses = context.graph.uses(node.outputs[0]);
-    return !read.count(node.outputs[0]) && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return std::find(result.nodes.begin(), result.nodes.end(), use.node) != result.nodes.end();
-    });
-  });
+  drop_unread_casts(context.graph, patch, result.nodes);
   Patch done = patch.take();
   if (!taken(context, done)) return std::nullopt;
   const Node& first = context.graph.node(result.nodes.front());

@@ -29,4 +29,7 @@ std::vector<DetectResult> unlike_types(const DetectContext& context);
 bool compute_as(OnnxBuilder& b, const Graph& graph, NodeId node, const std::string& variable, DType to,
                 std::map<ValueId, ValueId>* wide);
 
+/// Takes the casts back out of the patch that only `nodes`, which it replaces, would read.
+void drop_unread_casts(const Graph& graph, PatchBuilder& patch, const std::vector<NodeId>& nodes);
+
 }  // namespace md::onnx

@@ -61,6 +61,10 @@ struct ProposedFix {
   /// The numbers change, and are meant to (training mode becomes inference): unsafe, and a proof that sees the
   /// difference does not refuse it.
   bool changes_results = false;
+  /// Right by construction where nothing can be evaluated: the file as it stands computes nothing (an unknown
+  /// operator, a form of another version, forbidden types), or on what the evaluator lacks (sequences). "Not
+  /// proven" is said then, and is no reason against the fix.
+  bool by_law = false;
   /// Worth applying although results change in their last bits and neither a log nor a target asks for it.
   bool uncalled = false;
 };
