@@ -41,8 +41,7 @@ std::string dialect_extensions(std::string_view last_separator) {
 
 bool is_model_extension(std::string_view extension) {
   const auto all = dialects();
-  return extension == unread_model_extension ||
-         std::any_of(all.begin(), all.end(), [&](const Dialect* d) { return d->extension == extension; });
+  return std::any_of(all.begin(), all.end(), [&](const Dialect* d) { return d->extension == extension; });
 }
 
 std::vector<int> called_graphs(const Model& model) {

@@ -109,8 +109,7 @@ const Dialect& dialect(std::string_view name);
 std::string dialect_names();
 /// ".tflite, .pt2 or .pte".
 std::string dialect_extensions(std::string_view last_separator);
-/// True for the extension (with its dot) of a model format, also of those that this build names but cannot
-/// read.
+/// True for the extension (with its dot) of a model format, of this build.
 bool is_model_extension(std::string_view extension);
 
 /// The main graph and those that a live node calls, directly or through others, ascending.

@@ -66,33 +66,6 @@ std::optional<std::uint64_t> varint(Bytes bytes, std::size_t& at) {
   return std::nullopt;
 }
 
-/// ModelProto: ascending fields, ir_version (field 1, varint of 1 to 99) first or a graph (field 7) that fits
-/// the file.
-bool looks_like_onnx(Bytes bytes) {
-  std::size_t at = 0;
-  bool ir_version = false, graph = false;
-  for (int fields = 0; fields < 64 && at < bytes.size(); ++fields) {
-    const auto tag = varint(bytes, at);
-    if (!tag) return false;
-    const std::uint64_t number = *tag >> 3, wire = *tag & 7;
-    if (wire == 0 && (number == 1 || number == 5)) {
-      const auto value = varint(bytes, at);
-      if (!value || (number == 1 && (*value == 0 || *value > 99))) return false;
-      ir_version = ir_version || number == 1;
-    } else if (wire == 2 && ((number >= 2 && number <= 8) || number == 14 || number == 20 || number == 25 ||
-                             number == 26)) {
-      const auto length = varint(bytes, at);
-      if (!length) return false;
-      graph = graph || number == 7;
-      if (*length > bytes.size() - at) return ir_version && graph;  // cut off: still an ONNX file
-      at += static_cast<std::size_t>(*length);
-    } else {
-      return false;
-    }
-  }
-  return graph && (ir_version || at == bytes.size());
-}
-
 FileKind text_kind(Bytes bytes) {
   const std::size_t looked_at = std::min<std::size_t>(bytes.size(), 1024);
   std::size_t first = looked_at;
@@ -121,7 +94,6 @@ FileKind kind_of(Bytes bytes) {
   if (bytes.empty()) return FileKind::empty;
   for (const Magic& magic : magics)
     if (has(bytes, magic)) return magic.kind;
-  if (looks_like_onnx(bytes)) return FileKind::onnx;
   if (looks_like_safetensors(bytes)) return FileKind::safetensors;
   if (const FileKind kind = text_kind(bytes); kind != FileKind::unknown) return kind;
   const bool identifier = bytes.size() > 8 && std::all_of(bytes.begin() + 4, bytes.begin() + 8,
@@ -131,8 +103,6 @@ FileKind kind_of(Bytes bytes) {
 
 std::string_view description(FileKind kind) {
   switch (kind) {
-    case FileKind::onnx:
-      return "an ONNX model";
     case FileKind::empty:
       return "an empty file";
     case FileKind::git_lfs_pointer:

@@ -8,7 +8,6 @@
 namespace md {
 
 enum class FileKind {
-  onnx,
   empty,
   git_lfs_pointer,
   json,
@@ -37,9 +36,6 @@ enum class FileKind {
   flatbuffer,
   unknown
 };
-
-/// Of the one model format that is named here and has no reader.
-inline constexpr std::string_view unread_model_extension = ".onnx";
 
 /// By content only, never by name. Reads at most the first kilobyte (and, for a tar, its header).
 FileKind kind_of(Bytes bytes);

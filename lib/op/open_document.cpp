@@ -17,10 +17,6 @@ Result<std::unique_ptr<Document>> open_document(std::shared_ptr<const MappedFile
   for (const Dialect* known : dialects())
     if (known->recognizes(file->bytes())) return known->open(std::move(file));
   const FileKind kind = kind_of(file->bytes());
-  if (kind == FileKind::onnx)
-    return fail(Error::Kind::unsupported,
-                fmt::format("{}: is an ONNX model; onnx is not supported by this build, which reads {}",
-                            file->path(), dialect_extensions(" and ")));
   std::string message = fmt::format("{}: is {}, expected a {} model", file->path(), description(kind),
                                     dialect_extensions(" or "));
   if (const auto more = advice(kind); !more.empty()) message += fmt::format("; {}", more);

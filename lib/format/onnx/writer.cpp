@@ -28,12 +28,12 @@ bool is_body(std::string_view attribute) {
 
 class Writer {
  public:
-  Writer(const OnnxFile& file, const Model& edited, bool outside)
+  Writer(const OnnxFile& file, const Model& edited, bool outside, bool everything)
       : file_(file), before_(file.model), after_(edited), outside_(outside) {
     for (const Repair& repair : before_.repairs)
       if (std::find(after_.repairs.begin(), after_.repairs.end(), repair) == after_.repairs.end())
         wanted_.push_back(repair);
-    changed_.assign(after_.graphs.size(), false);
+    changed_.assign(after_.graphs.size(), everything);
     for (const GraphChanges& change : list_changes(before_, after_).graphs)
       changed_[static_cast<std::size_t>(change.graph)] = true;
     for (const Repair& repair : wanted_) changed_[static_cast<std::size_t>(repair.graph)] = true;
@@ -756,9 +756,9 @@ Result<Pieces> Writer::model() {
 
 }  // namespace
 
-Status write_onnx(const OnnxFile& file, const Model& edited, ByteSink& sink) {
-  auto pieces = Writer(file, edited, false).model();
-  if (pieces && pieces->size() > most_bytes) pieces = Writer(file, edited, true).model();
+Status write_onnx(const OnnxFile& file, const Model& edited, ByteSink& sink, bool everything) {
+  auto pieces = Writer(file, edited, false, everything).model();
+  if (pieces && pieces->size() > most_bytes) pieces = Writer(file, edited, true, everything).model();
   if (!pieces) return tl::make_unexpected(pieces.error());
   return pieces->write(*file.file, sink);
 }
