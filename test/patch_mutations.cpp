@@ -92,6 +92,157 @@ bool commutes(std::string_view op) {
                      [&](std::string_view n) { return op.starts_with(n); });
 }
 
+/// Neighbouring operands of one type change places.
+void mutate_operands(const Graph& graph, const Patch& patch, std::size_t i, std::vector<Mutation>& out) {
+  const Node& node = patch.new_nodes[i];
+  for (std::size_t a = 0; a + 1 < node.inputs.size(); ++a) {
+    const Value *x = value_of(graph, patch, node.inputs[a]), *y = value_of(graph, patch, node.inputs[a + 1]);
+    if (!x || !y || node.inputs[a] == node.inputs[a + 1] || x->dtype != y->dtype || x->shape != y->shape)
+      continue;
+    Mutation m{node.op + "'s operands", patch};
+    std::swap(m.patch.new_nodes[i].inputs[a], m.patch.new_nodes[i].inputs[a + 1]);
+    out.push_back(std::move(m));
+  }
+}
+
+std::vector<double> numbers_of(const Graph& graph, const Patch& patch, const Node& node,
+                               std::size_t operand) {
+  const Value* value = operand < node.inputs.size() ? value_of(graph, patch, node.inputs[operand]) : nullptr;
+  const auto numbers = value ? decode(*value) : std::nullopt;
+  return numbers ? *numbers : std::vector<double>();
+}
+
+/// The axes that a STRIDED_SLICE does not take from their first element, or not to their last: only for those
+/// does a mask say anything.
+std::int64_t cut_axes(const Graph& graph, const Patch& patch, const Node& node, std::string_view mask) {
+  const auto begin = numbers_of(graph, patch, node, 1), end = numbers_of(graph, patch, node, 2),
+             strides = numbers_of(graph, patch, node, 3);
+  const Value* data = value_of(graph, patch, node.inputs[0]);
+  std::int64_t bits = 0;
+  for (std::size_t d = 0; data && d < begin.size() && d < end.size() && d < data->shape.size(); ++d) {
+    const double stride = d < strides.size() && strides[d] > 0 ? strides[d] : 1;
+    const auto taken = [&](double to) { return std::ceil((to - begin[d]) / stride); };
+    const bool late = begin[d] != 0, early = taken(end[d]) != taken(static_cast<double>(data->shape[d]));
+    const bool shows = mask == "begin_mask" ? late : mask == "end_mask" ? early : late || early;
+    if (shows && (mask != "ellipsis_mask" || bits == 0)) bits |= std::int64_t{1} << d;
+  }
+  return bits;
+}
+
+/// A window of one element has no padding and no holes, and a single place needs no stride.
+bool single_place(const Graph& graph, const Patch& patch, const Node& node, std::string_view name) {
+  const Value* filter = node.inputs.size() > 1 ? value_of(graph, patch, node.inputs[1]) : nullptr;
+  const Value* out = node.outputs.empty() ? nullptr : value_of(graph, patch, node.outputs[0]);
+  const Value* in =
+      node.op == "TRANSPOSE_CONV" && node.inputs.size() > 2 ? value_of(graph, patch, node.inputs[2]) : out;
+  if (!filter || filter->rank() != 4 || !out || out->rank() != 4 || !in || in->rank() != 4) return false;
+  if (name == "stride_h") return in->shape[1] == 1 && out->shape[1] == filter->shape[1];
+  if (name == "stride_w") return in->shape[2] == 1 && out->shape[2] == filter->shape[2];
+  if (name == "dilation_h_factor") return filter->shape[1] == 1;
+  if (name == "dilation_w_factor") return filter->shape[2] == 1;
+  if (name != "padding") return false;
+  if (node.op != "TRANSPOSE_CONV") return filter->shape[1] == 1 && filter->shape[2] == 1;
+  // A result as large as without padding is not padded by SAME either.
+  const std::int64_t h = node.attrs.integer("stride_h", 1), w = node.attrs.integer("stride_w", 1);
+  return out->shape[1] == (in->shape[1] - 1) * h + filter->shape[1] &&
+         out->shape[2] == (in->shape[2] - 1) * w + filter->shape[2];
+}
+
+/// No result of a quantized value leaves [-1, 1].
+bool within_one(const Value& value) {
+  if (!value.quantization || value.quantization->scale.size() != 1 || value.dtype != DType::i8) return false;
+  const auto& zero = value.quantization->zero_point;
+  const double scale = value.quantization->scale[0];
+  const double middle = zero.empty() ? 0 : static_cast<double>(zero[0]);
+  return std::abs((-128 - middle) * scale) <= 1 && std::abs((127 - middle) * scale) <= 1;
+}
+
+/// Another value of this attribute is the same computation here, or one that the shapes say again: the
+/// kernels go by the shapes.
+bool tells_nothing_here(const Graph& graph, const Patch& patch, const Node& node, std::string_view name) {
+  const Value* data = node.inputs.empty() ? nullptr : value_of(graph, patch, node.inputs[0]);
+  const Value* out = node.outputs.empty() ? nullptr : value_of(graph, patch, node.outputs[0]);
+  if (name == "keep_dims" || name == "keep_num_dims" || name == "depth_multiplier" ||
+      name == "shrink_axis_mask" || name == "new_axis_mask")
+    return true;
+  if (name == "offset") {  // ends count from the beginnings
+    const auto begin = numbers_of(graph, patch, node, 1);
+    return std::all_of(begin.begin(), begin.end(), [](double b) { return b == 0; });
+  }
+  if (name == "batch_dims") return data && !data->shape.empty() && data->shape[0] == 1;
+  if (name == "fused_activation_function") return out && within_one(*out);
+  return single_place(graph, patch, node, name);
+}
+
+/// Another value of a TFLite attribute; the old one where none would be another computation.
+AttrValue another_attribute(const Graph& graph, const Patch& patch, const Node& node,
+                            const AttributeSpec& spec, const AttrValue& old) {
+  if (spec.ignored || tells_nothing_here(graph, patch, node, spec.name)) return old;
+  if (node.op == "STRIDED_SLICE")
+    if (const auto* mask = std::get_if<std::int64_t>(&old))
+      return *mask ^ cut_axes(graph, patch, node, spec.name);
+  if (const auto* flag = std::get_if<bool>(&old)) return !*flag;
+  if (const auto* real = std::get_if<double>(&old)) return *real == 0 ? 1.0 : -2 * *real - 1;
+  if (const auto* whole = std::get_if<std::int64_t>(&old)) return *whole + 1;
+  if (const auto* word = std::get_if<EnumValue>(&old); word && spec.enumeration) {
+    // A clamp to [-1, 1] shows on every result that is not there already, a ReLU only on negative ones.
+    const char* other = word->name == "NONE" ? "RELU_N1_TO_1" : word->name == "SAME" ? "VALID" : "NONE";
+    if (const auto found = spec.enumeration->find(word->name == "VALID" ? "SAME" : other)) return *found;
+  }
+  return old;
+}
+
+/// Attributes of new TFLite nodes and of nodes that a patch changes, and operands that change places.
+void mutate_attributes(const Graph& graph, const Patch& patch, std::vector<Mutation>& out) {
+  const auto each = [&](const Node& node, const Attributes& attrs, const auto& set) {
+    const OpSpec* spec = find_op(md::dialect("tflite"), node.op);
+    for (const auto& [name, value] : attrs) {
+      const AttributeSpec* known = spec ? spec->find(name) : nullptr;
+      const AttrValue changed = known ? another_attribute(graph, patch, node, *known, value) : value;
+      if (changed == value) continue;
+      Mutation m{node.op + "'s " + name, patch};
+      set(m.patch, name, changed);
+      out.push_back(std::move(m));
+    }
+  };
+  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
+    const Node& node = patch.new_nodes[i];
+    each(node, node.attrs, [i](Patch& p, const std::string& name, const AttrValue& value) {
+      p.new_nodes[i].attrs.set(name, value);
+    });
+    const OpSpec* spec = find_op(md::dialect("tflite"), node.op);
+    if (spec && !spec->commutative) mutate_operands(graph, patch, i, out);
+  }
+  for (std::size_t i = 0; i < patch.node_changes.size(); ++i)
+    each(graph.node(patch.node_changes[i].node), patch.node_changes[i].set_attrs,
+         [i](Patch& p, const std::string& name, const AttrValue& value) {
+           p.node_changes[i].set_attrs.set(name, value);
+         });
+}
+
+/// The results of a patch, negated on the way out: what is left where nothing in it can be another.
+void mutate_results(const Dialect& dialect, const Graph& graph, const Patch& patch,
+                    std::vector<Mutation>& out) {
+  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i)
+    for (std::size_t k = 0; k < patch.new_nodes[i].outputs.size(); ++k) {
+      const ValueId result = patch.new_nodes[i].outputs[k];
+      if (result < 0) continue;
+      Value plain = graph.value(result);
+      if (plain.quantization || (!is_float(plain.dtype) && !is_integer(plain.dtype))) continue;
+      plain.name += "/plain";
+      Mutation m{"sign of " + graph.value(result).name, patch};
+      const ValueId between = new_value(m.patch.new_values.size());
+      m.patch.new_values.push_back(plain);
+      m.patch.new_nodes[i].outputs[k] = between;
+      Node negation;
+      negation.op = dialect.name == "pt2" ? "aten.neg.default" : "NEG";
+      negation.inputs = {between}, negation.outputs = {result};
+      if (dialect.name == "pt2") negation.input_names = {"self"};
+      m.patch.new_nodes.push_back(std::move(negation));
+      out.push_back(std::move(m));
+    }
+}
+
 /// Arguments of new aten nodes and of nodes that a patch changes, and operands that change places.
 void mutate_arguments(const Graph& graph, const Patch& patch, std::vector<Mutation>& out) {
   for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
@@ -110,15 +261,7 @@ void mutate_arguments(const Graph& graph, const Patch& patch, std::vector<Mutati
       out.push_back(std::move(m));
       continue;
     }
-    for (std::size_t a = 0; a + 1 < node.inputs.size() && !commutes(node.op); ++a) {
-      const Value *x = value_of(graph, patch, node.inputs[a]),
-                  *y = value_of(graph, patch, node.inputs[a + 1]);
-      if (!x || !y || node.inputs[a] == node.inputs[a + 1] || x->dtype != y->dtype || x->shape != y->shape)
-        continue;
-      Mutation m{node.op + "'s operands", patch};
-      std::swap(m.patch.new_nodes[i].inputs[a], m.patch.new_nodes[i].inputs[a + 1]);
-      out.push_back(std::move(m));
-    }
+    if (!commutes(node.op)) mutate_operands(graph, patch, i, out);
   }
   for (std::size_t i = 0; i < patch.node_changes.size(); ++i)
     for (const auto& [name, value] : patch.node_changes[i].set_attrs) {
@@ -148,8 +291,14 @@ void mutate_types(const Patch& patch, std::vector<Mutation>& out) {
     }
 }
 
+/// A sign is no change to a truth value.
+std::string_view negation_of(const Graph& graph, const Patch& patch, const Node& node) {
+  const Value* data = node.inputs.empty() ? nullptr : value_of(graph, patch, node.inputs[0]);
+  return data && data->dtype == DType::boolean ? "aten.logical_not.default" : "aten.neg.default";
+}
+
 /// A node that computes something else of the same type.
-void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& out) {
+void mutate_operator(const Graph& graph, const Patch& patch, std::size_t i, std::vector<Mutation>& out) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
       {"aten.add.Tensor", "aten.sub.Tensor"},
       {"aten.sub.Tensor", "aten.add.Tensor"},
@@ -189,7 +338,7 @@ void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& o
   if (!listed && made.op.starts_with("aten.") && made.outputs.size() == 1 && !made.inputs.empty()) {
     Mutation m{"operator " + made.op, patch};
     Node& node = m.patch.new_nodes[i];
-    node.op = "aten.neg.default", node.attrs = {};
+    node.op = negation_of(graph, patch, made), node.attrs = {};
     node.inputs.resize(1), node.input_names = {"self"};
     out.push_back(std::move(m));
   }
@@ -201,9 +350,35 @@ void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& o
   for (const auto& [op, other] : others) {
     if (patch.new_nodes[i].op != op) continue;
     Mutation m{"operator " + patch.new_nodes[i].op, patch};
-    m.patch.new_nodes[i].op = other;
+    m.patch.new_nodes[i].op = other == "aten.neg.default" ? negation_of(graph, patch, made) : other;
     out.push_back(std::move(m));
   }
+}
+
+/// A TFLite node that computes something else of the same type.
+void mutate_tflite_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& out) {
+  const OpSpec* spec = find_op(md::dialect("tflite"), patch.new_nodes[i].op);
+  if (!spec || !(spec->unary || spec->binary || spec->compare)) return;
+  Mutation m{"operator " + patch.new_nodes[i].op, patch};
+  Node& node = m.patch.new_nodes[i];
+  if (spec->compare)
+    node.op = node.op == "LESS" ? "GREATER" : "LESS";
+  else
+    node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
+  Node plain;
+  plain.op = node.op;
+  node.attrs = with_defaults(md::dialect("tflite"), plain);
+  out.push_back(std::move(m));
+}
+
+/// Some new values only served to find the others.
+bool is_read(const Patch& patch, ValueId value) {
+  const auto reads = [&](const Node& n) {
+    return std::find(n.inputs.begin(), n.inputs.end(), value) != n.inputs.end();
+  };
+  return std::any_of(patch.new_nodes.begin(), patch.new_nodes.end(), reads) ||
+         std::any_of(patch.rewires.begin(), patch.rewires.end(),
+                     [&](const Rewire& r) { return r.value == value; });
 }
 
 }  // namespace
@@ -211,6 +386,7 @@ void mutate_operator(const Patch& patch, std::size_t i, std::vector<Mutation>& o
 std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, const Patch& patch) {
   std::vector<Mutation> out;
   for (std::size_t i = 0; i < patch.new_values.size(); ++i) {
+    if (!is_read(patch, new_value(i))) continue;
     Mutation m{"constant " + patch.new_values[i].name, patch};
     Value& value = m.patch.new_values[i];
     if (value.constant && flip_constant(value.dtype, value.shape, value.quantization, *value.constant))
@@ -237,28 +413,17 @@ std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, cons
       out.push_back(std::move(m));
     }
   }
-  if (dialect.name == "pt2") mutate_arguments(graph, patch, out);
+  const bool constants = !out.empty();
+  if (dialect.name == "pt2")
+    mutate_arguments(graph, patch, out);
+  else if (dialect.name == "tflite")
+    mutate_attributes(graph, patch, out);
   if (dialect.name == "pt2" && out.empty()) mutate_types(patch, out);
-  // A changed operator can be as right as the old one (any scale does in a guarded hypotenuse): only where
-  // nothing else can be changed.
-  if (!out.empty()) return out;
-  for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
-    if (dialect.name == "pt2" || dialect.name == "onnx") {
-      mutate_operator(patch, i, out);
-      continue;
-    }
-    const OpSpec* spec = find_op(md::dialect("tflite"), patch.new_nodes[i].op);
-    if (!spec || !(spec->unary || spec->binary || spec->compare)) continue;
-    Mutation m{"operator " + patch.new_nodes[i].op, patch};
-    Node& node = m.patch.new_nodes[i];
-    if (spec->compare)
-      node.op = node.op == "LESS" ? "GREATER" : "LESS";
-    else
-      node.op = spec->unary ? (node.op == "NEG" ? "ABS" : "NEG") : (node.op == "SUB" ? "ADD" : "SUB");
-    node.attrs = with_defaults(md::dialect("tflite"),
-                               Node{node.op, "", "", "", 1, {}, {}, {}, {}, {}, {}, {}, none_id, {}});
-    out.push_back(std::move(m));
-  }
+  // Beside a constant, a changed operator can be as right as the old one (any scale does in a guarded
+  // hypotenuse).
+  for (std::size_t i = 0; !constants && i < patch.new_nodes.size(); ++i)
+    dialect.name != "tflite" ? mutate_operator(graph, patch, i, out) : mutate_tflite_operator(patch, i, out);
+  if (out.empty()) mutate_results(dialect, graph, patch, out);
   return out;
 }
 

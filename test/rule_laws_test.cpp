@@ -1,16 +1,22 @@
 // Laws that hold for every rule that mends something, tried on the firing examples of its page.
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
 
 #include "lib/edit/apply.h"
-#include "lib/eval/difference.h"
 #include "lib/eval/evaluator.h"
 #include "lib/eval/index_limit.h"
 #include "lib/eval/samples.h"
 #include "lib/op/dialect.h"
 #include "lib/op/text.h"
 #include "lib/proof/proof.h"
+#include "lib/rule/page/examples.h"
 #include "lib/rule/page/rule.h"
 #include "test/catch.h"
 #include "test/patch_mutations.h"
+#include "test/paths.h"
 
 using namespace md;
 using md::test::Mutation;
@@ -27,40 +33,117 @@ const RuleBook& book() {
   return loaded;
 }
 
-/// The firing examples of a rule that need nothing beside the model.
-std::vector<Model> firing_models(const Rule& rule) {
-  std::vector<Model> models;
-  for (const ModelExample& example : rule.model_examples) {
-    if (!example.fires || example.options.find("target=") != std::string::npos ||
-        example.options.find("log") != std::string::npos)
-      continue;
-    if (example.options.find("no-proof") != std::string::npos ||
-        example.options.find("unproven") != std::string::npos)
-      continue;
-    auto model = parse_model(rule.path, example.line, example.text, *example.dialect);
-    INFO(rule.path << ":" << example.line);
-    REQUIRE(model);
-    models.push_back(*std::move(model));
+/// One model in which a rule fires: an example of its page (also in f16 where the page says so), or a
+/// captured one.
+struct Case {
+  const Rule& rule;
+  const Model& model;
+  std::function<std::vector<FoundInExample>(const Model&)> find;
+  bool proved = true;  ///< false: no kernel can run it, or its fix is known to differ
+};
+
+/// Rules without one example whose proof can run: ETX013 adds metadata to captured programs, and the others
+/// replace what has no kernel (variables, branches, operators that only a plain form makes computable) or, as
+/// ETX108's topk in any order, no fixed result.
+bool has_kernels(const Rule& rule) {
+  constexpr std::string_view without[] = {"ETX013", "ETX107", "ETX108", "ETX152", "ETX153",
+                                          "ETX156", "LRT052", "LTC151", "LTC154"};
+  return std::find(std::begin(without), std::end(without), rule.id) == std::end(without);
+}
+
+/// Models that text cannot express (bodies of composites, sparse constants, metadata): fixtures/ID-name.
+const std::vector<std::unique_ptr<Document>>& captured(const std::string& rule) {
+  static std::map<std::string, std::vector<std::unique_ptr<Document>>> kept;
+  const auto [at, fresh] = kept.try_emplace(rule);
+  if (!fresh) return at->second;
+  for (const auto& folder : std::filesystem::directory_iterator(test::fixture(""))) {
+    if (!folder.path().filename().string().starts_with(rule + "-")) continue;
+    for (const auto& file : std::filesystem::directory_iterator(folder.path()))
+      if (file.path().stem() == "before") {
+        auto document = open_document(file.path().string());
+        REQUIRE(document.has_value());
+        at->second.push_back(*std::move(document));
+      }
   }
-  return models;
+  return at->second;
 }
 
-std::vector<DetectResult> detect(const Rule& rule, const Model& model, int graph = 0) {
-  return run_rule(rule, DetectContext{model, graph, model.graphs[static_cast<std::size_t>(graph)], nullptr,
-                                      nullptr, nullptr, true});
+/// Every firing example, with its target, its records and its log: none is too special for a law.
+template <typename Law>
+void each_case(const Rule& rule, const Law& law) {
+  for (const ModelExample& example : rule.model_examples) {
+    if (!example.fires) continue;
+    INFO(rule.path << ":" << example.line);
+    const auto opened = ExampleCase::open(rule, example);
+    REQUIRE(opened.has_value());
+    for (const Model& model : opened->models())
+      law(Case{.rule = rule,
+               .model = model,
+               .find =
+                   [&](const Model& one) {
+                     auto found = opened->find(one);
+                     REQUIRE(found.has_value());
+                     return *std::move(found);
+                   },
+               .proved = opened->proved()});
+  }
+  if (rule.no_model_example.empty()) return;
+  for (const auto& document : captured(rule.id))
+    law(Case{.rule = rule,
+             .model = document->model(),
+             .find =
+                 [&](const Model& one) {
+                   std::vector<FoundInExample> found;
+                   for (int g = 0; g < static_cast<int>(one.graphs.size()); ++g)
+                     for (DetectResult& result :
+                          run_rule(rule, DetectContext{one, g, one.graphs[static_cast<std::size_t>(g)],
+                                                       nullptr, nullptr, nullptr, true}))
+                       found.push_back({std::move(result), g});
+                   return found;
+                 },
+             .proved = has_kernels(rule)});
 }
 
-const ProposedFix* first_fix(const std::vector<DetectResult>& results) {
-  for (const DetectResult& result : results)
-    if (result.state == DetectResult::State::matched && !result.fixes.empty()) return &result.fixes.front();
+/// Every fix of every site in every graph.
+template <typename Law>
+void each_fix(const Rule& rule, const Law& law) {
+  each_case(rule, [&](const Case& c) {
+    for (const FoundInExample& found : c.find(c.model))
+      for (const ProposedFix& fix : found.result.fixes) {
+        TextOptions short_text;
+        short_text.largest_constant = 16;
+        INFO(rule.id << ": \"" << fix.patch.title << "\" on\n" << print(c.model, short_text));
+        law(c, fix);
+      }
+  });
+}
+
+/// What it says is right for its own site: an example may show a fix that is known to differ, or that no
+/// kernel can run.
+template <typename Law>
+void each_proved_fix(const Rule& rule, const Law& law) {
+  each_fix(rule, [&](const Case& c, const ProposedFix& fix) {
+    if (c.proved) law(c, fix);
+  });
+}
+
+/// Whether the rule has a way to change a file at all.
+bool mends(const Rule& rule) {
+  return rule.applicability != Applicability::manual && (!rule.rewrites.empty() || rule.detector);
+}
+
+const ProposedFix* first_fix(const std::vector<FoundInExample>& found) {
+  for (const FoundInExample& one : found)
+    if (one.result.state == DetectResult::State::matched && !one.result.fixes.empty())
+      return &one.result.fixes.front();
   return nullptr;
 }
 
 /// Applies first fixes until nothing fires; the number of rounds, and the model after them.
-std::pair<int, Model> mend(const Rule& rule, Model model) {
+std::pair<int, Model> mend(const Case& c, Model model) {
   for (int round = 0;; ++round) {
-    const auto results = detect(rule, model);
-    const ProposedFix* fix = first_fix(results);
+    const auto found = c.find(model);
+    const ProposedFix* fix = first_fix(found);
     if (!fix || round == 20) return {round, std::move(model)};
     const Patch patches[] = {fix->patch};
     auto changed = apply_patches(model, patches);
@@ -76,7 +159,7 @@ bool refuted(const Model& model, const Patch& patch, Exactness exactness) {
   if (!changed) return true;
   ProofOptions options;
   options.exactness = exactness;
-  const Proof proof = prove(model, *changed, 0, options);
+  const Proof proof = prove(model, *changed, patch.graph, options);
   return !proof.equal;
 }
 
@@ -92,127 +175,199 @@ bool cancels(const Rule& rule, const Mutation& mutation, const Model& model) {
     return true;
   if (rule.id == "LRT077" && mutation.what == "constant y/x") return true;
   if (rule.id == "LRT083" && mutation.what == "constant y/end") return true;
-  if (rule.id == "ETX151" &&
+  // Numbers that were divided by the largest of them, and shares of a sum, are within [-1, 1] already.
+  constexpr std::string_view scaled[] = {"F16002", "F16004", "LRT039", "LRT048", "LRT070"};
+  if (mutation.what.ends_with("fused_activation_function") &&
+      std::find(std::begin(scaled), std::end(scaled), rule.id) != std::end(scaled))
+    return true;
+  const bool unread = mutation.what == "constant dft_cos" || mutation.what == "constant dft_sin" ||
+                      mutation.what == "aten.slice.Tensor's argument start" ||
+                      mutation.what == "aten.slice.Tensor's argument end";
+  if (rule.id == "ETX151" && unread &&
       std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.op == "aten.copy_.default"; }))
     return true;
+  // The captured scatter writes into zeros: a place that takes another zero is as right.
+  if (rule.id == "LRT067" && mutation.what == "constant numbers" &&
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.op == "STABLEHLO_SCATTER"; }))
+    return true;
+  // A distance of more than one pixel weighs nothing, however long it is.
+  if (rule.id == "LRT002" && mutation.what == "SUB's fused_activation_function") return true;
   return (rule.id == "F16002" || rule.id == "F16004" || rule.id == "LRT048") &&
          (mutation.what == "operator ABS" || mutation.what == "operator MAXIMUM");
 }
 
-/// Elements of the results that differ where inputs hold NaN and infinities, over samples of seeds that
-/// proofs do not use.
-std::int64_t differences_past_floats(const Model& before, const Model& after) {
-  std::int64_t differing = 0;
+/// Operands move in front of casts, and nowhere else.
+bool past_casts_only(const Graph& graph, const Patch& patch) {
+  return std::all_of(patch.rewires.begin(), patch.rewires.end(), [&](const Rewire& rewire) {
+    const ValueId now = graph.node(rewire.node).inputs[static_cast<std::size_t>(rewire.operand)];
+    const NodeId cast = now < 0 ? none_id : graph.producer(now);
+    if (cast == none_id || graph.node(cast).inputs.empty()) return false;
+    const std::string& op = graph.node(cast).op;
+    return (op.starts_with("aten.to.") || op.starts_with("aten._to_copy.")) &&
+           graph.node(cast).inputs[0] == rewire.value;
+  });
+}
+
+/// Versions, names or types alone, or casts taken away: no number to change.
+bool numbers_untouched(const Graph& graph, const Patch& p) {
+  const bool names_or_types =
+      std::all_of(p.value_changes.begin(), p.value_changes.end(),
+                  [](const ValueChange& c) { return !c.shape && !c.quantization && !c.constant; });
+  const bool attributes = std::any_of(p.node_changes.begin(), p.node_changes.end(),
+                                      [](const NodeChange& c) { return !c.set_attrs.empty(); });
+  return p.new_nodes.empty() && names_or_types && !attributes && past_casts_only(graph, p);
+}
+
+struct PastFloats {
+  int samples = 0;
+  std::int64_t differing = 0;    ///< elements of the results
+  std::int64_t in_one_only = 0;  ///< elements that are a number in one version and none in the other
+};
+
+Tensor past_floats_input(const Graph& graph, ValueId id, const Recipe& recipe, int position) {
+  const Value& value = graph.value(id);
+  Shape shape = value.shape;
+  for (std::int64_t& d : shape) d = d < 0 ? 1 : d;
+  std::shared_ptr<const Quantization> quantization;
+  if (value.quantization && !is_float(value.dtype))
+    quantization = std::make_shared<const Quantization>(*value.quantization);
+  SampleLimits limits;
+  limits.index_limit = index_limit(graph, graph.order, id);
+  return sample(value.dtype, shape, quantization, recipe, position, limits);
+}
+
+/// The results of both versions where inputs hold NaN and infinities, over samples of seeds that proofs do
+/// not use.
+PastFloats past_floats(const Model& before, const Model& after) {
+  PastFloats past;
   for (std::uint64_t seed = 101; seed < 104; ++seed)
     for (const Recipe& recipe : nonfinite_recipes(seed)) {
       std::vector<Tensor> inputs;
-      const Graph& graph = before.graphs[0];
-      for (const ValueId id : graph.inputs) {
-        const Value& value = graph.value(id);
-        Shape shape = value.shape;
-        for (std::int64_t& d : shape) d = d < 0 ? 1 : d;
-        std::shared_ptr<const Quantization> quantization;
-        if (value.quantization && !is_float(value.dtype))
-          quantization = std::make_shared<const Quantization>(*value.quantization);
-        SampleLimits limits;
-        limits.index_limit = index_limit(graph, graph.order, id);
-        inputs.push_back(
-            sample(value.dtype, shape, quantization, recipe, static_cast<int>(inputs.size()), limits));
-      }
+      for (const ValueId id : before.graphs[0].inputs)
+        inputs.push_back(past_floats_input(before.graphs[0], id, recipe, static_cast<int>(inputs.size())));
       const auto a = evaluate(before, 0, inputs), b = evaluate(after, 0, inputs);
       if (!a || !b) continue;
-      for (std::size_t k = 0; k < a->size() && k < b->size(); ++k)
-        if ((*a)[k].size() == (*b)[k].size())
-          differing += compare_tensors((*a)[k], (*b)[k].reshaped((*a)[k].shape)).differing;
+      ++past.samples;
+      for (std::size_t k = 0; k < a->size() && k < b->size(); ++k) {
+        const auto x = (*a)[k].real_values(), y = (*b)[k].real_values();
+        for (std::size_t i = 0; x.size() == y.size() && i < x.size(); ++i) {
+          past.differing += !(x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])));
+          past.in_one_only += std::isfinite(x[i]) != std::isfinite(y[i]);
+        }
+      }
     }
-  return differing;
+  return past;
 }
 
 }  // namespace
 
+TEST_CASE("every rule that may change a file does so in an example of its page", "[rules][laws]") {
+  std::set<std::string> may, does;
+  for (const Rule& rule : book().rules()) {
+    // Text has no metadata, and no program in fixtures/ lacks what ETX013 adds: test/judge_pt2.py sees it.
+    if (mends(rule) && rule.id != "ETX013") may.insert(rule.id);
+    each_fix(rule, [&](const Case&, const ProposedFix&) { does.insert(rule.id); });
+  }
+  CHECK(may == does);
+}
+
 TEST_CASE("mending ends, and ends the same way each time", "[rules][laws]") {
   int mendings = 0;
-  for (const Rule& rule : book().rules()) {
-    INFO(rule.id);
-    for (const Model& model : firing_models(rule)) {
-      const auto [rounds, mended] = mend(rule, model);
+  for (const Rule& rule : book().rules())
+    each_case(rule, [&](const Case& c) {
+      const auto [rounds, mended] = mend(c, c.model);
       mendings += rounds > 0;
+      INFO(rule.id << " on\n" << print(c.model));
       CHECK(rounds >= 0);
       CHECK(rounds <= 8);
-      const auto again = mend(rule, model);
-      CHECK(print(mended) == print(again.second));
-      CHECK(print(mend(rule, mended).second) == print(mended));
-    }
-  }
-  CHECK(mendings > 100);  // most of the examples
+      CHECK(print(mended) == print(mend(c, c.model).second));
+      CHECK(print(mend(c, mended).second) == print(mended));
+    });
+  CHECK(mendings > 150);  // most of the examples
 }
 
 TEST_CASE("a mutated fix fails its proof", "[rules][laws]") {
-  int rules_tried = 0;
+  std::set<std::string> mending, tried, survivors, unchanged;
   for (const Rule& rule : book().rules()) {
-    int tried = 0, fixes = 0;
-    for (const Model& model : firing_models(rule))
-      for (const DetectResult& result : detect(rule, model))
-        for (const ProposedFix& fix : result.fixes) {
-          const Patch& p = fix.patch;
-          const bool names_or_types =
-              std::all_of(p.value_changes.begin(), p.value_changes.end(),
-                          [](const ValueChange& c) { return !c.shape && !c.quantization && !c.constant; });
-          const bool arguments = model.dialect->name == "pt2" &&
-                                 std::any_of(p.node_changes.begin(), p.node_changes.end(),
-                                             [](const NodeChange& c) { return !c.set_attrs.empty(); });
-          if (p.new_nodes.empty() && names_or_types && !arguments &&
-              (p.rewires.empty() || model.dialect->name == "pt2"))
-            continue;  // versions, names or types alone, or casts taken away: no number to change
-          ++fixes;
-          for (const Mutation& mutation : mutations(*model.dialect, model.graphs[0], fix.patch)) {
-            if (cancels(rule, mutation, model)) continue;
-            ++tried;
-            INFO(rule.id << ": \"" << fix.patch.title << "\" with another " << mutation.what << " on\n"
-                         << print(model));
-            CHECK(refuted(model, mutation.patch, *fix.exactness));
-          }
-        }
-    INFO(rule.id);
-    if (fixes > 0) CHECK(tried > 0);
-    rules_tried += tried > 0;
+    if (mends(rule) && has_kernels(rule)) mending.insert(rule.id);
+    each_proved_fix(rule, [&](const Case& c, const ProposedFix& fix) {
+      const Graph& graph = c.model.graphs[static_cast<std::size_t>(fix.patch.graph)];
+      if (numbers_untouched(graph, fix.patch)) {
+        tried.insert(rule.id);
+        return;
+      }
+      int here = 0;
+      for (const Mutation& mutation : mutations(*c.model.dialect, graph, fix.patch)) {
+        if (cancels(rule, mutation, c.model)) continue;
+        ++here;
+        if (!refuted(c.model, mutation.patch, *fix.exactness))
+          survivors.insert(rule.id + ": " + mutation.what);
+      }
+      if (here == 0) unchanged.insert(rule.id + ": " + fix.patch.title);
+      tried.insert(rule.id);
+    });
   }
-  CHECK(rules_tried > 40);
+  CHECK(tried == mending);
+  CHECK(survivors == std::set<std::string>{});
+  CHECK(unchanged == std::set<std::string>{});
 }
 
-TEST_CASE("a fix that says exact is so on NaN and infinities, or its proof says where not", "[rules][laws]") {
-  int compared = 0;
-  for (const Rule& rule : book().rules()) {
-    for (const Model& model : firing_models(rule))
-      for (const DetectResult& result : detect(rule, model))
-        for (const ProposedFix& fix : result.fixes) {
-          if (fix.exactness != Exactness::exact || model.graphs[0].inputs.empty()) continue;
-          if (!rule.assumes.empty()) continue;  // samples need not keep what it assumes
-          const Patch patches[] = {fix.patch};
-          const auto changed = apply_patches(model, patches);
-          if (!changed) continue;
-          const Proof proof = prove(model, *changed, 0, {});
-          if (!proof.equal || !proof.nonfinite.empty()) continue;
-          INFO(rule.id << ": \"" << fix.patch.title << "\" on\n" << print(model));
-          CHECK(differences_past_floats(model, *changed) == 0);
-          ++compared;
-        }
-  }
-  CHECK(compared > 20);
+TEST_CASE("what a fix does to NaN and infinities is the same, or its proof says so", "[rules][laws]") {
+  std::set<std::string> compared, other_bits, other_kinds;
+  for (const Rule& rule : book().rules())
+    each_proved_fix(rule, [&](const Case& c, const ProposedFix& fix) {
+      if (c.model.graphs[0].inputs.empty()) return;
+      if (!rule.assumes.empty()) return;  // samples need not keep what it assumes
+      const Patch patches[] = {fix.patch};
+      const auto changed = apply_patches(c.model, patches);
+      if (!changed) return;
+      ProofOptions options;
+      options.exactness = *fix.exactness;
+      const Proof proof = prove(c.model, *changed, fix.patch.graph, options);
+      if (!proof.equal || !proof.nonfinite.empty()) return;
+      const PastFloats past = past_floats(c.model, *changed);
+      if (past.samples == 0) return;
+      compared.insert(rule.id);
+      // Bit for bit where every bit is promised; else what is a number stays one, and the other way round.
+      if (fix.exactness == Exactness::exact && past.differing > 0)
+        other_bits.insert(rule.id + ": " + fix.patch.title);
+      if (past.in_one_only > 0) other_kinds.insert(rule.id + ": " + fix.patch.title);
+    });
+  CHECK(other_bits == std::set<std::string>{});
+  CHECK(other_kinds == std::set<std::string>{});
+  CHECK(compared.size() > 60);
 }
 
 TEST_CASE("a clamp to 0 and 1 keeps NaN as the operator does", "[rules][laws]") {
   const Rule& rule = *book().find("LRT015");
   int fixes = 0;
-  for (const Model& model : firing_models(rule))
-    for (const DetectResult& result : detect(rule, model))
-      for (const ProposedFix& fix : result.fixes) {
-        const Patch patches[] = {fix.patch};
-        const auto changed = apply_patches(model, patches);
-        REQUIRE(changed.has_value());
-        CHECK(prove(model, *changed, 0, {}).nonfinite == "");
-        CHECK(differences_past_floats(model, *changed) == 0);
-        ++fixes;
-      }
+  each_fix(rule, [&](const Case& c, const ProposedFix& fix) {
+    const Patch patches[] = {fix.patch};
+    const auto changed = apply_patches(c.model, patches);
+    REQUIRE(changed.has_value());
+    CHECK(prove(c.model, *changed, 0, {}).nonfinite == "");
+    CHECK(past_floats(c.model, *changed).differing == 0);
+    ++fixes;
+  });
   CHECK(fixes > 0);
+}
+
+TEST_CASE("what a fix takes for granted, and a check that it drops, make it unsafe and are said on the page",
+          "[rules][laws]") {
+  int reasons = 0;
+  for (const Rule& rule : book().rules())
+    for (const std::string& reason : {rule.assumes, rule.drops_checks}) {
+      if (reason.empty()) continue;
+      INFO(rule.id << ": " << reason);
+      bool unsafe = false;
+      each_fix(rule, [&](const Case&, const ProposedFix& fix) {
+        unsafe = unsafe || (fix.unsafe && fix.unsafe_reason.find(reason) != std::string::npos);
+      });
+      CHECK(unsafe);
+      const auto section = rule.sections.find("When it is not safe");
+      REQUIRE(section != rule.sections.end());
+      CHECK(section->second.find("unsafe") != std::string::npos);
+      ++reasons;
+    }
+  CHECK(reasons >= 9);
 }

@@ -155,7 +155,6 @@ TensorMap SiteRunner::sample_inputs(const Recipe& recipe, std::int64_t dynamic_s
 
 double SiteRunner::work(std::int64_t dynamic_size) const {
   double total = 0;
-  // The aten kernels are written for small sites: a product takes about forty times as long there.
   const double slowness = before_.dialect->kernel_slowness;
   const auto add = [&](const Graph& graph, const std::vector<NodeId>& nodes) {
     for (const NodeId id : nodes) {

@@ -14,7 +14,6 @@ constinit const Dialect dialect_pte = {
     .extension = ".pte",
     .recognizes = recognizes,
     .open = open_pte,
-    .kernel_slowness = 40,
     .lowered = true,
     .numbered_names = true,
 };

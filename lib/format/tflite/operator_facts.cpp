@@ -6,6 +6,7 @@
 
 #include "lib/eval/kernel.h"
 #include "lib/format/tflite/operators.h"
+#include "lib/graph/encode.h"
 #include "lib/op/work.h"
 
 namespace md {
@@ -290,8 +291,18 @@ Uses of_scatter_map(const Graph& graph, const Node& node) {
   return of_axes(graph, node, "scatter_dims_to_operand_dims");
 }
 
+/// Up to the depth, which is outside the axis already: such an index gives a row of off values, and samples
+/// that hold nothing else would tell no two codes apart.
+Uses of_depth(const Graph& graph, const Node& node) {
+  const auto depth =
+      node.inputs.size() > 1 && node.inputs[1] >= 0 ? decode(graph.value(node.inputs[1])) : std::nullopt;
+  if (!depth || depth->size() != 1 || !((*depth)[0] >= 1 && (*depth)[0] < 2147483647.0)) return {};
+  return {{.operand = 0, .size = static_cast<std::int64_t>((*depth)[0]) + 1}};
+}
+
 constexpr std::pair<std::string_view, Uses (*)(const Graph&, const Node&)> indices[] = {
     {"GATHER", of_axis},
+    {"ONE_HOT", of_depth},
     {"GATHER_ND", of_leading_axes},
     {"SCATTER_ND", of_result},
     {"EMBEDDING_LOOKUP", of_table},
