@@ -55,17 +55,6 @@ bool has(Bytes bytes, const Magic& magic) {
          std::memcmp(bytes.data() + magic.offset, magic.bytes.data(), magic.bytes.size()) == 0;
 }
 
-/// A protobuf varint at `at`, which moves behind it.
-std::optional<std::uint64_t> varint(Bytes bytes, std::size_t& at) {
-  std::uint64_t value = 0;
-  for (int shift = 0; shift < 64 && at < bytes.size(); shift += 7) {
-    const std::uint8_t b = bytes[at++];
-    value |= static_cast<std::uint64_t>(b & 0x7f) << shift;
-    if (b < 0x80) return value;
-  }
-  return std::nullopt;
-}
-
 FileKind text_kind(Bytes bytes) {
   const std::size_t looked_at = std::min<std::size_t>(bytes.size(), 1024);
   std::size_t first = looked_at;
