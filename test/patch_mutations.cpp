@@ -235,7 +235,8 @@ void mutate_results(const Dialect& dialect, const Graph& graph, const Patch& pat
       m.patch.new_values.push_back(plain);
       m.patch.new_nodes[i].outputs[k] = between;
       Node negation;
-      negation.op = dialect.name == "pt2" ? "aten.neg.default" : "NEG";
+      negation.op = dialect.name == "pt2" ? "aten.neg.default" : dialect.name == "onnx" ? "Neg" : "NEG";
+      negation.version = dialect.name == "onnx" ? 13 : 1;
       negation.inputs = {between}, negation.outputs = {result};
       if (dialect.name == "pt2") negation.input_names = {"self"};
       m.patch.new_nodes.push_back(std::move(negation));
@@ -243,7 +244,7 @@ void mutate_results(const Dialect& dialect, const Graph& graph, const Patch& pat
     }
 }
 
-/// Arguments of new aten nodes and of nodes that a patch changes, and operands that change places.
+/// Arguments of new aten nodes, and operands that change places.
 void mutate_arguments(const Graph& graph, const Patch& patch, std::vector<Mutation>& out) {
   for (std::size_t i = 0; i < patch.new_nodes.size(); ++i) {
     const Node& node = patch.new_nodes[i];
@@ -263,6 +264,10 @@ void mutate_arguments(const Graph& graph, const Patch& patch, std::vector<Mutati
     }
     if (!commutes(node.op)) mutate_operands(graph, patch, i, out);
   }
+}
+
+/// Arguments that a patch gives to nodes that stay.
+void mutate_changed_arguments(const Graph& graph, const Patch& patch, std::vector<Mutation>& out) {
   for (std::size_t i = 0; i < patch.node_changes.size(); ++i)
     for (const auto& [name, value] : patch.node_changes[i].set_attrs) {
       if (tells_nothing(name)) continue;
@@ -414,9 +419,10 @@ std::vector<Mutation> mutations(const Dialect& dialect, const Graph& graph, cons
     }
   }
   const bool constants = !out.empty();
-  if (dialect.name == "pt2")
-    mutate_arguments(graph, patch, out);
-  else if (dialect.name == "tflite")
+  if (dialect.name == "pt2") mutate_arguments(graph, patch, out);
+  if (dialect.name != "tflite")
+    mutate_changed_arguments(graph, patch, out);
+  else
     mutate_attributes(graph, patch, out);
   if (dialect.name == "pt2" && out.empty()) mutate_types(patch, out);
   // Beside a constant, a changed operator can be as right as the old one (any scale does in a guarded
