@@ -31,7 +31,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"rule", {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rewrite"}},
     {"rewrite",
      {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rule", "format/tflite",
-      "format/torch"}},
+      "format/torch", "format/onnx"}},
     {"verify", {"base", "graph", "op", "eval", "fp16", "proof"}},
     {"diagnose", {"base", "graph", "op", "edit", "eval", "fp16", "proof", "log", "target", "rule"}},
     {"fix",
