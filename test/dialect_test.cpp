@@ -75,7 +75,7 @@ TEST_CASE("every kernel's operator has a row, and a kernel that only moves has a
         if (const int newest = usual_version(*known, entry.op);
             newest >= entry.since && newest < entry.before)
           lone.node.version = newest;
-        if (known->domains_in_names) lone.node.custom = entry.domain;
+        lone.node.custom = entry.domain;
         REQUIRE(lone.row());
         CHECK(find_kernel(lone.graph, lone.node) == &entry);
         if (entry.moved_operands != 0) CHECK_FALSE(lone.row()->primitive == Primitive::contract);
