@@ -44,6 +44,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"format/pte", {"base", "graph", "op", "edit", "eval"}},
     {"format/onnx", {"base", "graph", "op", "edit", "eval"}},
     {"runtime/litert", {"base", "graph", "op", "log", "target", "format/tflite"}},
+    {"runtime/onnxruntime", {"base", "graph", "op", "log", "target"}},
     {"runtime/executorch", {"base", "graph", "op", "log", "target", "format/torch", "format/pte"}},
 };
 

@@ -81,9 +81,10 @@ int CheckContext::constant_inputs() const {
 CheckFunction find_check(std::string_view name) {
   static const std::map<std::string_view, CheckFunction> table = [] {
     std::map<std::string_view, CheckFunction> all;
-    for (const auto* group : {&count_checks(), &shape_checks(), &constant_checks(), &type_checks(),
-                              &attribute_checks(), &elementwise_checks(), &slicing_checks(),
-                              &convolution_checks(), &composite_checks(), &kernel_checks()})
+    for (const auto* group :
+         {&count_checks(), &shape_checks(), &constant_checks(), &type_checks(), &attribute_checks(),
+          &elementwise_checks(), &slicing_checks(), &convolution_checks(), &composite_checks(),
+          &kernel_checks(), &onnx_load_checks(), &onnx_kernel_checks(), &onnx_device_checks()})
       for (const CheckEntry& entry : *group) {
         [[maybe_unused]] const bool fresh = all.emplace(entry.name, entry.function).second;
         assert(fresh);
@@ -92,6 +93,12 @@ CheckFunction find_check(std::string_view name) {
   }();
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
+}
+
+ModelCheckFunction find_model_check(std::string_view name) {
+  for (const ModelCheckEntry& entry : onnx_model_checks())
+    if (entry.name == name) return entry.function;
+  return nullptr;
 }
 
 std::string_view runtime_type_name(DType type) {

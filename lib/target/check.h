@@ -58,6 +58,7 @@ struct CheckContext {
   Version version;  ///< of the table in use
   /// Sets of type names that a gate's parameters name ("integers": {"INT8", ...}).
   const std::map<std::string, std::vector<std::string>, std::less<>>& type_groups;
+  const Model* model = nullptr;  ///< of the graph, with its operator sets
 
   std::size_t input_count() const { return node.inputs.size(); }
   ValueId input_id(std::size_t index) const { return view.operand(node, index); }
@@ -66,6 +67,19 @@ struct CheckContext {
   bool is_constant(std::size_t index) const;
   int runtime_inputs() const;   ///< present and not constant
   int constant_inputs() const;  ///< present and constant
+};
+
+/// A fault of the file as a whole, of a node or value of it where one is meant.
+struct ModelFault {
+  std::string text;
+  int graph = 0;
+  NodeId node = none_id;
+  ValueId value = none_id;
+};
+using ModelCheckFunction = std::vector<ModelFault> (*)(const Model&, const CheckSpec&);
+struct ModelCheckEntry {
+  std::string_view name;
+  ModelCheckFunction function;
 };
 
 using CheckFunction = std::optional<Fault> (*)(const CheckContext&, const CheckSpec&);
@@ -84,6 +98,12 @@ const std::vector<CheckEntry>& slicing_checks();
 const std::vector<CheckEntry>& convolution_checks();
 const std::vector<CheckEntry>& composite_checks();
 const std::vector<CheckEntry>& kernel_checks();
+const std::vector<CheckEntry>& onnx_load_checks();
+const std::vector<CheckEntry>& onnx_kernel_checks();
+const std::vector<CheckEntry>& onnx_device_checks();
+const std::vector<ModelCheckEntry>& onnx_model_checks();
+/// Null when no check of a whole model has this name.
+ModelCheckFunction find_model_check(std::string_view name);
 /// Null when no primitive has this name.
 CheckFunction find_check(std::string_view name);
 

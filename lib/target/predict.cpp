@@ -18,11 +18,12 @@ std::string line_head(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-TableTarget::NodeVerdict TableTarget::judge(const DelegateView& view, int graph, NodeId id) const {
+TableTarget::NodeVerdict TableTarget::judge(const Model& model, const DelegateView& view, int graph,
+                                            NodeId id) const {
   NodeVerdict verdict;
   const Node& node = view.graph().node(id);
   if (view.is_half_constant_dequantize(node)) return verdict;
-  const CheckContext context{view, node, table, checks_->types};
+  const CheckContext context{view, node, table, checks_->types, &model};
   const auto run = [&](const CheckList& checks, const std::string& head, bool kernel) {
     for (const TableCheck& check : checks) {
       if (!check.spec.versions.contains(table)) continue;
@@ -32,12 +33,20 @@ TableTarget::NodeVerdict TableTarget::judge(const DelegateView& view, int graph,
       const bool told = std::any_of(verdict.records.begin(), verdict.records.end(),
                                     [&](const PredictedRecord& other) { return other.text == record.text; });
       if (told) continue;
+      if (verdict.records.empty()) verdict.stage = check.spec.parameters.integer("stage");
       if (kernel) verdict.kernel = true;
       if (kernel && check.crash && verdict.records.empty()) verdict.crash = true;
       verdict.records.push_back(std::move(record));
     }
   };
-  run(checks_->checks_for(view.graph(), node), line_head(view.graph(), node), false);
+  run(checks_->every_node, "", false);
+  // The runtime gets no further with a node that it refuses for itself.
+  if (checks_->first_ends && !verdict.records.empty()) return verdict;
+  std::string head = checks_->every_node.empty() ? line_head(view.graph(), node) : std::string();
+  if (!checks_->device.empty())
+    head = fmt::format("{}({}) node with name '{}' stays off the {} ({}): ", node.op, node.version, node.name,
+                       checks_->device, checks_->source);
+  run(checks_->checks_for(view.graph(), node), head, false);
   if (!verdict.records.empty()) return verdict;
   if (const auto kernel = checks_->kernels.find(node.op); kernel != checks_->kernels.end())
     run(kernel->second, "", true);
@@ -52,11 +61,12 @@ TableTarget::GraphVerdict TableTarget::judge_graph(const Model& model, int g) co
   const bool needs_sizes = !checks_->static_only.empty() && graph.dialect && graph.dialect->first_unsized;
   const UnsizedValue unsized = needs_sizes ? graph.dialect->first_unsized(graph) : UnsizedValue();
   if (unsized.value != none_id)
-    verdict.records.push_back({checks_->static_only, g, unsized.node, unsized.value, false, false});
+    verdict.records.push_back({checks_->static_only, g, unsized.node, unsized.value, false, false}),
+        verdict.stages.push_back(0);
   std::vector<NodeVerdict> nodes;
   std::vector<bool> supported;
   for (const NodeId id : graph.order) {
-    nodes.push_back(judge(view, g, id));
+    nodes.push_back(judge(model, view, g, id));
     const bool left_out = view.is_half_constant_dequantize(graph.node(id));
     if (left_out) verdict.left_out.push_back({"DEQUANTIZE: ", g, id, none_id, false, true});
     supported.push_back(!left_out && (nodes.back().records.empty() || nodes.back().kernel));
@@ -65,6 +75,9 @@ TableTarget::GraphVerdict TableTarget::judge_graph(const Model& model, int g) co
   // What is refused splits the graph; only the largest part's kernels are built.
   const bool whole = !verdict.refused && unsized.value == none_id;
   verdict.parts = partition(graph, supported);
+  if (!checks_->device.empty())
+    verdict.parts.accelerated =
+        static_cast<std::size_t>(std::count(supported.begin(), supported.end(), true));
   if (whole) verdict.parts.accelerated = verdict.parts.nodes, verdict.parts.partitions = 1;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const bool built = whole || (verdict.parts.chosen[i] && unsized.value == none_id);
@@ -73,21 +86,35 @@ TableTarget::GraphVerdict TableTarget::judge_graph(const Model& model, int g) co
     for (PredictedRecord& record : nodes[i].records) {
       record.hidden = record.hidden || unsized.value != none_id || (nodes[i].kernel && !built);
       verdict.records.push_back(std::move(record));
+      verdict.stages.push_back(nodes[i].stage);
     }
   }
   verdict.refused = verdict.refused || unsized.value != none_id;
   return verdict;
 }
 
+void TableTarget::judge_file(const Model& model, Prediction& prediction) const {
+  for (const TableModelCheck& check : checks_->model_checks) {
+    if (!check.spec.versions.contains(table)) continue;
+    for (ModelFault& fault : check.function(model, check.spec))
+      prediction.records.push_back({std::move(fault.text), fault.graph, fault.node, fault.value,
+                                    checks_->first_ends && !prediction.records.empty(), false});
+  }
+}
+
 Prediction TableTarget::predict(const Model& model) const {
   Prediction prediction;
   if (!checks_ || model.graphs.empty()) return prediction;
-  bool refused = false, fails = false, crash = false;
+  judge_file(model, prediction);
+  const std::size_t of_file = prediction.records.size();
+  std::vector<std::int64_t> stages;
+  bool refused = of_file > 0, fails = false, crash = false;
   std::vector<PredictedRecord> left_out;
   for (std::size_t g = 0; g < model.graphs.size(); ++g) {
     GraphVerdict verdict = judge_graph(model, static_cast<int>(g));
     refused = refused || verdict.refused, fails = fails || verdict.fails, crash = crash || verdict.crash;
     std::move(verdict.records.begin(), verdict.records.end(), std::back_inserter(prediction.records));
+    stages.insert(stages.end(), verdict.stages.begin(), verdict.stages.end());
     // The lines without a reason are printed along with others only.
     if (verdict.refused)
       std::move(verdict.left_out.begin(), verdict.left_out.end(), std::back_inserter(left_out));
@@ -95,6 +122,12 @@ Prediction TableTarget::predict(const Model& model) const {
     prediction.nodes = verdict.parts.nodes;
     prediction.accelerated = verdict.parts.accelerated;
     prediction.partitions = verdict.parts.partitions;
+  }
+  if (checks_->first_ends && !stages.empty()) {  // the first node of the earliest stage has the word
+    const auto first =
+        of_file + static_cast<std::size_t>(std::min_element(stages.begin(), stages.end()) - stages.begin());
+    for (std::size_t i = of_file; i < prediction.records.size(); ++i)
+      prediction.records[i].hidden = of_file > 0 || i != first;
   }
   prediction.records.insert(prediction.records.end(), left_out.begin(), left_out.end());
   // With the CPU allowed too, refused nodes run there; kernels that fail to build and aborts end both.
@@ -107,7 +140,7 @@ Prediction TableTarget::predict(const Model& model) const {
 
 std::vector<PredictedRecord> TableTarget::predict_node(const Model& model, int graph, NodeId node) const {
   if (!checks_) return {};
-  return judge(DelegateView(model, graph, checks_->signature_names), graph, node).records;
+  return judge(model, DelegateView(model, graph, checks_->signature_names), graph, node).records;
 }
 
 }  // namespace md

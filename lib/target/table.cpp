@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -35,7 +37,8 @@ struct Reader {
     return std::nullopt;
   }
 
-  Result<TableCheck> check(std::string_view place, const Json& json) const {
+  /// All of a check but the function that its name stands for.
+  Result<TableCheck> parameters(std::string_view place, const Json& json) const {
     TableCheck check;
     for (const auto& [key, value] : json.items()) {
       if (key == "check" && value.is_string()) {
@@ -52,8 +55,14 @@ struct Reader {
         return error(place, fmt::format("parameter \"{}\" is neither a value nor a list of values", key));
       }
     }
-    check.function = find_check(check.spec.name);
-    if (!check.function) return error(place, fmt::format("unknown check \"{}\"", check.spec.name));
+    return check;
+  }
+
+  Result<TableCheck> check(std::string_view place, const Json& json) const {
+    auto check = parameters(place, json);
+    if (!check) return check;
+    check->function = find_check(check->spec.name);
+    if (!check->function) return error(place, fmt::format("unknown check \"{}\"", check->spec.name));
     return check;
   }
 
@@ -138,6 +147,17 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   for (const auto& [name, list] : types.items())
     for (const Json& type : list)
       table.types[name].push_back(type.is_string() ? type.get<std::string>() : "");
+  table.first_ends = json.value("first_ends", false);
+  table.device = json.value("device", "");
+  table.source = json.value("source", "");
+  const Json whole = json.value("model", Json::array());
+  for (const Json& element : whole) {
+    auto check = reader.parameters("model", element);
+    if (!check) return tl::make_unexpected(check.error());
+    const ModelCheckFunction function = find_model_check(check->spec.name);
+    if (!function) return reader.error("model", fmt::format("unknown check \"{}\"", check->spec.name));
+    table.model_checks.push_back({std::move(check->spec), function});
+  }
   // Sequences may use earlier ones; a list of pairs keeps their order.
   const Json sequences = json.value("sequences", Json::array());
   for (const Json& sequence : sequences) {
@@ -151,9 +171,10 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
         std::pair{"composites", &table.composites}, std::pair{"kernels", &table.kernels}})
     if (auto status = reader.section(json, key, *section); !status)
       return tl::make_unexpected(status.error());
-  for (const auto& [key, list] : {std::pair{"unknown_operator", &table.unknown_operator},
-                                  std::pair{"unknown_custom", &table.unknown_custom},
-                                  std::pair{"unknown_composite", &table.unknown_composite}}) {
+  for (const auto& [key, list] :
+       {std::pair{"every_node", &table.every_node}, std::pair{"unknown_operator", &table.unknown_operator},
+        std::pair{"unknown_custom", &table.unknown_custom},
+        std::pair{"unknown_composite", &table.unknown_composite}}) {
     auto checks = reader.list(key, json.value(key, Json::array()));
     if (!checks) return tl::make_unexpected(checks.error());
     *list = std::move(*checks);
@@ -161,18 +182,21 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
   return table;
 }
 
-const std::vector<Table>& embedded_tables() {
-  static const std::vector<Table> tables = [] {
-    std::vector<Table> all;
-    for (const EmbeddedFile& file : embedded_files()) {
-      if (!file.path.starts_with("lib/runtime/") || !file.path.ends_with(".constraints.json")) continue;
-      auto table = parse_table(file.path, file.text);
-      assert(table.has_value());
-      if (table) all.push_back(std::move(*table));
-    }
-    return all;
-  }();
-  return tables;
+const Table* embedded_table(std::string_view target) {
+  // A program asks for one or two targets, and a table may have thousands of checks.
+  static std::map<std::string, std::unique_ptr<const Table>, std::less<>> read;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  if (const auto known = read.find(target); known != read.end()) return known->second.get();
+  const std::string name = fmt::format("/{}.constraints.json", target);
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with("lib/runtime/") || !file.path.ends_with(name)) continue;
+    auto table = parse_table(file.path, file.text);
+    assert(table.has_value() && table->target == target);
+    if (!table) return nullptr;
+    return read.emplace(target, std::make_unique<const Table>(std::move(*table))).first->second.get();
+  }
+  return nullptr;
 }
 
 }  // namespace md

@@ -18,6 +18,10 @@ struct TableCheck {
   bool crash = false;  ///< of a kernel check: the process dies
 };
 using CheckList = std::vector<TableCheck>;
+struct TableModelCheck {
+  CheckSpec spec;
+  ModelCheckFunction function = nullptr;
+};
 
 struct Table {
   std::string target;
@@ -28,6 +32,11 @@ struct Table {
   std::map<std::string, CheckList, std::less<>> operators;   ///< by operator name
   std::map<std::string, CheckList, std::less<>> customs;     ///< by custom code
   std::map<std::string, CheckList, std::less<>> composites;  ///< by composite name
+  std::vector<TableModelCheck> model_checks;                 ///< of the file as a whole, before its nodes
+  CheckList every_node;     ///< of all nodes, before the operator's own; texts are whole lines
+  bool first_ends = false;  ///< the runtime stops at its first error: stage by stage, then node by node
+  std::string device;       ///< what takes some of the nodes, of all runs ("NPU"); empty: the largest run
+  std::string source;       ///< where the table's rows were measured, for its texts
   CheckList unknown_operator, unknown_custom, unknown_composite;
   std::map<std::string, CheckList, std::less<>>
       kernels;              ///< after the checks: what fails when the kernels are built
@@ -40,7 +49,8 @@ struct Table {
 /// `path` is for messages. Errors name the path and the place: malformed JSON, an unknown check or sequence,
 /// a bad range.
 Result<Table> parse_table(std::string_view path, std::string_view json);
-/// The tables that the program carries. A table that does not load is a programming error.
-const std::vector<Table>& embedded_tables();
+/// The table of this target among those that the program carries, read at its first use; null: there is none.
+/// A table that does not load is a programming error.
+const Table* embedded_table(std::string_view target);
 
 }  // namespace md

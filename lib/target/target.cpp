@@ -21,9 +21,8 @@ struct KnownTarget {
   std::string name;
   std::string table_name;            ///< of its constraint table; "": it has none, only rules apply
   bool falls_back = false;           ///< what the accelerator refuses runs on the CPU
-  std::vector<Version> versions;     ///< ascending: those that the rules were measured with, or the table's
+  std::vector<Version> versions;     ///< ascending: those that the rules were measured with, and the table's
   std::vector<std::string> formats;  ///< names of those that the runtime reads
-  const Table* table = nullptr;
 };
 
 /// The rows of all runtimes, without their tables; read once.
@@ -42,7 +41,7 @@ std::vector<KnownTarget> read_listed_targets() {
       known.formats = row.value("reads", std::vector<std::string>());
       for (const std::string& text : row.value("versions", std::vector<std::string>()))
         if (const auto version = Version::parse(text)) known.versions.push_back(*version);
-      assert(!known.table_name.empty() || (!known.versions.empty() && !known.formats.empty()));
+      assert(!known.versions.empty() && !known.formats.empty());
     }
   }
   return all;
@@ -53,21 +52,9 @@ const std::vector<KnownTarget>& listed_targets() {
   return targets;
 }
 
-const std::vector<KnownTarget>& all_targets() {
-  static const std::vector<KnownTarget> targets = [] {
-    std::vector<KnownTarget> all = listed_targets();
-    for (KnownTarget& known : all)
-      for (const Table& table : embedded_tables())
-        if (table.target == known.table_name)
-          known.table = &table, known.versions = table.versions, known.formats = table.formats;
-    return all;
-  }();
-  return targets;
-}
-
 Error unknown_target(std::string_view name) {
   std::vector<std::string> names;
-  for (const KnownTarget& known : all_targets()) names.push_back(known.name);
+  for (const KnownTarget& known : listed_targets()) names.push_back(known.name);
   const std::string close = nearest(name.substr(0, 64), names);
   const std::string hint = close.empty() ? fmt::format("known: {}", fmt::join(names, ", "))
                                          : fmt::format("did you mean \"{}\"?", close);
@@ -85,11 +72,13 @@ Version nearest_measured(const std::vector<Version>& measured, const Version& as
 Result<std::unique_ptr<Target>> open_target(std::string_view text) {
   const std::size_t at = text.find('@');
   const std::string_view name = text.substr(0, at);
-  const auto& targets = all_targets();
+  const auto& targets = listed_targets();
   const auto known =
       std::find_if(targets.begin(), targets.end(), [&](const KnownTarget& k) { return k.name == name; });
   if (known == targets.end()) return tl::make_unexpected(unknown_target(name));
-  auto target = std::make_unique<TableTarget>(known->name, known->table, known->falls_back);
+  const Table* table = known->table_name.empty() ? nullptr : embedded_table(known->table_name);
+  assert(table || known->table_name.empty());
+  auto target = std::make_unique<TableTarget>(known->name, table, known->falls_back);
   target->version = known->versions.back();
   if (at != std::string_view::npos) {
     const auto asked = Version::parse(text.substr(at + 1));
@@ -98,7 +87,7 @@ Result<std::unique_ptr<Target>> open_target(std::string_view text) {
                                      text.substr(at + 1), name, known->versions.back().text()));
     target->version = *asked;
   }
-  target->table = known->table ? nearest_measured(known->versions, target->version) : target->version;
+  target->table = table ? nearest_measured(known->versions, target->version) : target->version;
   target->assumed = target->table != target->version;
   return target;
 }
@@ -111,7 +100,7 @@ std::vector<std::string> target_names() {
 
 std::vector<TargetListing> known_targets() {
   std::vector<TargetListing> listings;
-  for (const KnownTarget& known : all_targets()) listings.push_back({known.name, known.versions});
+  for (const KnownTarget& known : listed_targets()) listings.push_back({known.name, known.versions});
   return listings;
 }
 
@@ -120,7 +109,7 @@ Status check_readable(const Target& target, const Dialect& dialect) {
     return std::find(known.formats.begin(), known.formats.end(), dialect.name) != known.formats.end();
   };
   std::vector<std::string> others, taken;
-  for (const KnownTarget& known : all_targets()) {
+  for (const KnownTarget& known : listed_targets()) {
     if (reads(known) && known.name == target.name()) return {};
     if (reads(known)) others.push_back(known.name);
     if (known.name != target.name()) continue;
