@@ -15,6 +15,9 @@ import re
 import subprocess
 import sys
 
+import onnx
+
+import onnx_one_node
 from onnx_operators import LETTERS
 
 REGISTRY = r"""
@@ -88,6 +91,58 @@ def text_of(row):
     span = f"{first}" if last >= 2**31 - 1 else f"{first}-" if last == first and False else f"{first}-{last}"
     # "13" holds for version 13 only, "7-12" for all of these: an open range ends where the next version begins.
     return " ".join([span] + [f"{variable}={allowed}" for variable, allowed in types])
+
+
+LIMITS = {"1.16.3": (19, 9), "1.20.1": (21, 10), "1.32.0": (28, 14)}  # newest opset and ir_version of a release
+NO_KERNEL = re.compile(r"(?:Could not find an implementation for|Failed to find kernel for) (\w+)\((\d+)\)")
+
+
+def sessions_of(python, models):
+    """What a session of this environment says of each model: "" where it is made."""
+    lines = "\n".join(m.SerializeToString().hex() for m in models) + "\n"
+    ran = subprocess.run([python, "-c", SESSIONS], input=lines, check=True, capture_output=True, text=True)
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def has_kernel(rows, name, version, mark):
+    for text, where in rows[name].items():
+        first, _, last = text.split(" ")[0].partition("-")
+        if mark in where and int(first) <= version <= int(last or first):
+            return True
+    return False
+
+
+def functions_of(environments, versions, rows):
+    """Operators without a kernel of their own type that sessions take all the same, as functions of others."""
+    lines = collections.defaultdict(lambda: collections.defaultdict(list))
+    for release in versions:
+        opset, ir = LIMITS[release]
+        made = list(onnx_one_node.models(opset, ir))
+        said = sessions_of(environments[release], [m[4] for m in made])
+        refused, taken = collections.defaultdict(dict), collections.defaultdict(set)
+        for (name, version, letter, _, _), text in zip(made, said):
+            missing = NO_KERNEL.search(text)
+            if not text:
+                taken[(name, version)].add(letter)
+            elif missing and missing[1] != name:
+                refused[(name, version)][letter] = f"{missing[1]}({missing[2]})"
+        schemas = {(s.name, s.since_version): s for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""}
+        for key in sorted(schemas):
+            name, version = key
+            schema = schemas[key]
+            is_function = schema.has_function or schema.has_context_dependent_function
+            if not is_function or version > opset or not (key in taken or key in refused):
+                continue
+            # Where every type that loads has a kernel the runtime's schema may have no function: nothing is said.
+            if not refused[key] and has_kernel(rows, name, version, release):
+                continue
+            text = " ".join([str(version)] + [f"{l}>{i}" for l, i in sorted(refused[key].items()) if l not in taken[key]])
+            lines[name][text].append(release)
+    out = {}
+    for name, texts in lines.items():
+        out[name] = [("" if where == versions else "".join(str(versions.index(v)) for v in where) + ":") + text
+                     for text, where in sorted(texts.items())]
+    return out
 
 
 def main():
