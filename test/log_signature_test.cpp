@@ -1,6 +1,8 @@
 
+#include "lib/log/literal_set.h"
 #include "lib/log/signature.h"
 #include "lib/log/signature_set.h"
+#include "lib/log/window_set.h"
 #include "test/catch.h"
 
 using namespace md;
@@ -112,4 +114,17 @@ TEST_CASE("literals that are parts of each other are all found", "[log]") {
   std::vector<std::uint32_t> found;
   LiteralSet(words).scan("ushers\nhis", [&](std::uint32_t id) { found.push_back(id); });
   CHECK(found == std::vector<std::uint32_t>{1, 0, 2, 4, 3});
+}
+
+TEST_CASE("windows of literals find every text that holds one, and few others", "[log]") {
+  const std::vector<std::string_view> words = {"Operation is not supported", "Operation is not known", "short",
+                                               "not supported at all"};
+  const WindowSet set(words);
+  const auto found = [&](std::string_view text) { return set.candidates(text); };
+  CHECK(found("GATHER: Operation\nis not\tsupported.") == std::vector<std::uint32_t>{0, 2});
+  CHECK(found("Operation is not known, Operation is not known") == std::vector<std::uint32_t>{1, 2});
+  // The first literal shares windows with this text: it may be a candidate, and the last one must be.
+  CHECK(found("it is not supported at all").back() == 3);
+  CHECK(found("Operation") == std::vector<std::uint32_t>{2});
+  CHECK(found("") == std::vector<std::uint32_t>{2});
 }

@@ -1,13 +1,13 @@
-// Many signatures at once: one pass finds the candidates by their longest literals, then only those are
-// matched.
+// Many signatures at once: one pass finds the candidates by windows of their longest literals, then only
+// those are matched.
 #pragma once
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "lib/log/literal_set.h"
 #include "lib/log/signature.h"
+#include "lib/log/window_set.h"
 
 namespace md {
 
@@ -24,7 +24,7 @@ class SignatureSet {
 
  private:
   std::vector<const Signature*> signatures_;
-  LiteralSet literals_;
+  WindowSet literals_;
 };
 
 }  // namespace md
