@@ -23,7 +23,7 @@ TEST_CASE("a version without a table uses the nearest measured one below", "[tar
 
 TEST_CASE("targets without a table are known by name", "[target]") {
   for (const std::string name :
-       {"litert-torch", "executorch", "executorch-xnnpack@1.5.1", "torch-tensorrt", "onnxruntime@1.32"}) {
+       {"litert-torch", "executorch", "executorch-xnnpack@1.5.1", "torch-tensorrt"}) {
     const auto target = open_target(name);
     REQUIRE(target);
     CHECK_FALSE((*target)->has_table());
