@@ -71,11 +71,9 @@ ReportedPrediction reported_prediction(const Prediction& prediction, const Model
 }
 
 std::string fallback_note(const Target& target, const Prediction& prediction) {
-  const std::string_view device = target.device();
-  if ((!target.falls_back() && device.empty()) || prediction.accelerated >= prediction.nodes) return "";
-  return fmt::format("{} of {} nodes on the {}, {} partition{}", prediction.accelerated, prediction.nodes,
-                     device.empty() ? "GPU" : device, prediction.partitions,
-                     prediction.partitions == 1 ? "" : "s");
+  if (!target.falls_back() || prediction.accelerated >= prediction.nodes) return "";
+  return fmt::format("{} of {} nodes on the GPU, {} partition{}", prediction.accelerated, prediction.nodes,
+                     prediction.partitions, prediction.partitions == 1 ? "" : "s");
 }
 
 }  // namespace md

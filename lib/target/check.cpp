@@ -84,7 +84,7 @@ CheckFunction find_check(std::string_view name) {
     for (const auto* group :
          {&count_checks(), &shape_checks(), &constant_checks(), &type_checks(), &attribute_checks(),
           &elementwise_checks(), &slicing_checks(), &convolution_checks(), &composite_checks(),
-          &kernel_checks(), &onnx_load_checks(), &onnx_kernel_checks(), &onnx_device_checks()})
+          &kernel_checks(), &onnx_load_checks(), &onnx_kernel_checks()})
       for (const CheckEntry& entry : *group) {
         [[maybe_unused]] const bool fresh = all.emplace(entry.name, entry.function).second;
         assert(fresh);

@@ -100,7 +100,6 @@ const std::vector<CheckEntry>& composite_checks();
 const std::vector<CheckEntry>& kernel_checks();
 const std::vector<CheckEntry>& onnx_load_checks();
 const std::vector<CheckEntry>& onnx_kernel_checks();
-const std::vector<CheckEntry>& onnx_device_checks();
 const std::vector<ModelCheckEntry>& onnx_model_checks();
 /// Null when no check of a whole model has this name.
 ModelCheckFunction find_model_check(std::string_view name);

@@ -42,10 +42,7 @@ TableTarget::NodeVerdict TableTarget::judge(const Model& model, const DelegateVi
   run(checks_->every_node, "", false);
   // The runtime gets no further with a node that it refuses for itself.
   if (checks_->first_ends && !verdict.records.empty()) return verdict;
-  std::string head = checks_->every_node.empty() ? line_head(view.graph(), node) : std::string();
-  if (!checks_->device.empty())
-    head = fmt::format("{}({}) node with name '{}' stays off the {} ({}): ", node.op, node.version, node.name,
-                       checks_->device, checks_->source);
+  const std::string head = checks_->every_node.empty() ? line_head(view.graph(), node) : std::string();
   run(checks_->checks_for(view.graph(), node), head, false);
   if (!verdict.records.empty()) return verdict;
   if (const auto kernel = checks_->kernels.find(node.op); kernel != checks_->kernels.end())
@@ -75,9 +72,6 @@ TableTarget::GraphVerdict TableTarget::judge_graph(const Model& model, int g) co
   // What is refused splits the graph; only the largest part's kernels are built.
   const bool whole = !verdict.refused && unsized.value == none_id;
   verdict.parts = partition(graph, supported);
-  if (!checks_->device.empty())
-    verdict.parts.accelerated =
-        static_cast<std::size_t>(std::count(supported.begin(), supported.end(), true));
   if (whole) verdict.parts.accelerated = verdict.parts.nodes, verdict.parts.partitions = 1;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const bool built = whole || (verdict.parts.chosen[i] && unsized.value == none_id);

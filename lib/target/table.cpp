@@ -148,8 +148,6 @@ Result<Table> parse_table(std::string_view path, std::string_view text) {
     for (const Json& type : list)
       table.types[name].push_back(type.is_string() ? type.get<std::string>() : "");
   table.first_ends = json.value("first_ends", false);
-  table.device = json.value("device", "");
-  table.source = json.value("source", "");
   const Json whole = json.value("model", Json::array());
   for (const Json& element : whole) {
     auto check = reader.parameters("model", element);

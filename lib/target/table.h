@@ -35,8 +35,6 @@ struct Table {
   std::vector<TableModelCheck> model_checks;                 ///< of the file as a whole, before its nodes
   CheckList every_node;     ///< of all nodes, before the operator's own; texts are whole lines
   bool first_ends = false;  ///< the runtime stops at its first error: stage by stage, then node by node
-  std::string device;       ///< what takes some of the nodes, of all runs ("NPU"); empty: the largest run
-  std::string source;       ///< where the table's rows were measured, for its texts
   CheckList unknown_operator, unknown_custom, unknown_composite;
   std::map<std::string, CheckList, std::less<>>
       kernels;              ///< after the checks: what fails when the kernels are built

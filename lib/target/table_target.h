@@ -14,7 +14,6 @@ class TableTarget : public Target {
   std::string name() const override { return name_; }
   bool falls_back() const override { return falls_back_; }
   bool has_table() const override { return checks_ != nullptr; }
-  std::string_view device() const override { return checks_ ? std::string_view(checks_->device) : ""; }
   Prediction predict(const Model& model) const override;
   std::vector<PredictedRecord> predict_node(const Model& model, int graph, NodeId node) const override;
 

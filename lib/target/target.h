@@ -43,9 +43,6 @@ class Target {
   /// What the accelerator refuses runs on the CPU: a refusal costs time, it does not end the model.
   virtual bool falls_back() const = 0;
   virtual bool has_table() const = 0;  ///< false: only rules apply, nothing is predicted
-  /// What the target's runtime gives single nodes to ("NPU"), while it runs the others itself; empty: it
-  /// takes the graph, or its largest part.
-  virtual std::string_view device() const { return {}; }
   virtual Prediction predict(const Model& model) const = 0;
   /// The records of one node only; empty when the target takes it.
   virtual std::vector<PredictedRecord> predict_node(const Model& model, int graph, NodeId node) const = 0;
