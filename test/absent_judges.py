@@ -7,7 +7,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 JUDGES = {"judge_gpu.py": ["program", "fixtures"], "judge_roundtrip.py": ["md_rewrite", os.devnull + "/none"], "verdict_table.py": ["program"],
-          "judge_aten.py": ["md_evaluate"], "judge_onnx.py": ["md_evaluate"], "judge_pt2.py": ["program", str(HERE), "executorch"], "schema_check.py": []}
+          "judge_aten.py": ["md_evaluate"], "judge_onnx.py": ["md_evaluate"], "judge_onnxruntime.py": ["program"], "judge_pt2.py": ["program", str(HERE), "executorch"], "schema_check.py": []}
 
 
 def run(script, arguments, **environment):

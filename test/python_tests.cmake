@@ -15,6 +15,7 @@ md_python_test(judge_verdicts verdict_table.py $<TARGET_FILE:modeldoctor>)
 md_python_test(judge_executorch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} executorch)
 md_python_test(judge_aten judge_aten.py $<TARGET_FILE:md_evaluate>)
 md_python_test(judge_onnx judge_onnx.py $<TARGET_FILE:md_evaluate>)
+md_python_test(judge_onnxruntime judge_onnxruntime.py $<TARGET_FILE:modeldoctor>)
 md_python_test(judge_litert_torch judge_pt2.py $<TARGET_FILE:modeldoctor> ${CMAKE_SOURCE_DIR} litert-torch)
 
 # Need nothing but Python. What the judges do where they are not installed; signals, kills, full disks, closed outputs while the program works.
