@@ -117,8 +117,8 @@ TEST_CASE("literals that are parts of each other are all found", "[log]") {
 }
 
 TEST_CASE("windows of literals find every text that holds one, and few others", "[log]") {
-  const std::vector<std::string_view> words = {"Operation is not supported", "Operation is not known", "short",
-                                               "not supported at all"};
+  const std::vector<std::string_view> words = {"Operation is not supported", "Operation is not known",
+                                               "short", "not supported at all"};
   const WindowSet set(words);
   const auto found = [&](std::string_view text) { return set.candidates(text); };
   CHECK(found("GATHER: Operation\nis not\tsupported.") == std::vector<std::uint32_t>{0, 2});

@@ -52,7 +52,8 @@ Tracked advice(const LogEvidence& item, std::size_t which, int index, const Mode
                  .nodes = {},
                  .seen = 0,
                  .finding = describe_log_hit(item, which, index, model)};
-  const bool mended_elsewhere = model && is_searched(rule, *model) && rule.applicability != Applicability::manual;
+  const bool mended_elsewhere =
+      model && is_searched(rule, *model) && rule.applicability != Applicability::manual;
   if (mended_elsewhere && advice.finding.reason.empty())
     advice.finding.reason = "the log names it, but the pattern that its fix needs is not in this file";
   else if (!model && !advice.finding.mendable_in.empty())

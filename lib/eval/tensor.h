@@ -17,9 +17,9 @@
 
 namespace md {
 
-/// C++ type of one stored element. bool, u4 and u2 are stored as u8, i4 and i2 as i8, u16 as i32, u32 and u64 as
-/// i64; f16, bf16 and smaller floats as f32 (rounded to their own precision); complex types as pairs of floats (two lanes an
-/// element).
+/// C++ type of one stored element. bool, u4 and u2 are stored as u8, i4 and i2 as i8, u16 as i32, u32 and u64
+/// as i64; f16, bf16 and smaller floats as f32 (rounded to their own precision); complex types as pairs of
+/// floats (two lanes an element).
 enum class Store : std::uint8_t { f32, f64, i8, u8, i16, i32, i64 };
 /// `wide`: floats in double. nullopt for types without numbers (string, resource, symbols).
 std::optional<Store> store_of(DType dtype, bool wide);

@@ -177,7 +177,8 @@ Status clip(KernelCall& call) {
   for (std::size_t i = 1; i < 3; ++i)
     if (!old && call.has(i) && call.in(i).size() != 1) return call.bad("a bound of more than one number");
   const auto low = bound(1, "min"), high = bound(2, "max");
-  const bool exact = !old && !is_float(call.in(0).dtype) && !call.attrs().find("min") && !call.attrs().find("max");
+  const bool exact =
+      !old && !is_float(call.in(0).dtype) && !call.attrs().find("min") && !call.attrs().find("max");
   const std::int64_t least = exact && low ? call.in(1).integer(0) : 0,
                      most = exact && high ? call.in(2).integer(0) : 0;
   return each(call, [&](auto v) {

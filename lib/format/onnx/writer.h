@@ -9,7 +9,8 @@ namespace md::onnx {
 
 /// Beyond 2 GiB no tool reads a protobuf: then weights stay where they are, and the new file points into the
 /// old one, which must lie beside it. Errors: what the sink says, and what no field can express.
-/// `everything`: takes every graph apart, as if all had changed: how tests show that the parts make the same file.
+/// `everything`: takes every graph apart, as if all had changed: how tests show that the parts make the same
+/// file.
 Status write_onnx(const OnnxFile& file, const Model& edited, ByteSink& sink, bool everything = false);
 
 }  // namespace md::onnx

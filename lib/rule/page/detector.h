@@ -58,8 +58,8 @@ struct ProposedFix {
   /// The types of inputs and outputs change because the runtime cannot take the old ones (bfloat16): said in
   /// the message, and not held against the fix.
   bool retypes_interface = false;
-  /// The numbers change, and are meant to (training mode becomes inference): unsafe, and a proof that sees the
-  /// difference does not refuse it.
+  /// The numbers change, and are meant to (training mode becomes inference): unsafe, and a proof that sees
+  /// the difference does not refuse it.
   bool changes_results = false;
   /// Right by construction where nothing can be evaluated: the file as it stands computes nothing (an unknown
   /// operator, a form of another version, forbidden types), or on what the evaluator lacks (sequences). "Not
