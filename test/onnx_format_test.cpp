@@ -2,6 +2,7 @@
 // and where Debian's libonnx-testdata is installed, every model of it is taken apart and put together again.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "lib/edit/apply.h"
 #include "lib/edit/builder.h"
@@ -13,6 +14,7 @@
 #include "lib/graph/document.h"
 #include "test/catch.h"
 #include "test/onnx_models.h"
+#include "test/run_program.h"
 
 using namespace md;
 using namespace md::test;
@@ -306,4 +308,53 @@ TEST_CASE("a body in a body in a body ends", "[onnx]") {
     inner = outer;
   }
   CHECK(fault_of(onnx_file(inner)).find("nest deeper") != std::string::npos);
+}
+
+TEST_CASE("a file past 2 GiB becomes a small one that points into it", "[onnx]") {
+  const ScratchFolder folder;
+  const std::string path = folder.path("big.onnx");
+  constexpr std::int64_t count = 575'000'000, bytes = 4 * count;
+  // The parts around the weights' elements, which are a hole in the file.
+  std::string head, graph, model, tail, set;
+  const auto open = [](std::string& out, std::uint32_t number, std::uint64_t size) {
+    onnx::put_tag(out, number, onnx::Wire::bytes);
+    onnx::put_varint(out, size);
+  };
+  onnx::put_integer(head, 1, count);
+  onnx::put_integer(head, 2, 1);
+  onnx::put_bytes(head, 8, "w");
+  open(head, 9, bytes);
+  onnx::put_bytes(graph, 1, OnnxNode{.op = "Add", .inputs = {"x", "w"}, .outputs = {"y"}}.encoded());
+  onnx::put_bytes(graph, 2, "g");
+  open(graph, 5, head.size() + bytes);
+  graph += head;
+  onnx::put_bytes(tail, 11, onnx_info("x", 1, {1}));
+  onnx::put_bytes(tail, 12, onnx_info("y", 1, {count}));
+  onnx::put_integer(model, 1, 8);
+  open(model, 7, graph.size() + bytes + tail.size());
+  model += graph;
+  onnx::put_integer(set, 2, 17);
+  onnx::put_bytes(tail, 8, set);
+  {
+    std::ofstream out(path, std::ios::binary);
+    out << model;
+    out.seekp(bytes, std::ios::cur);
+    out << tail;
+  }
+  const auto document = open_document(path);
+  REQUIRE(document);
+  const Model& read = (*document)->model();
+  REQUIRE(repairs_of(read) == std::vector<std::string>{"over-2-gib"});
+  Patch patch;
+  patch.repairs = read.repairs;
+  const auto edited = apply_patches(read, std::span(&patch, 1));
+  REQUIRE(edited);
+  const std::string out = written(**document, *edited);
+  CHECK(out.size() < 1000);
+  folder.write("small.onnx", out);
+  const auto again = open_document(folder.path("small.onnx"));
+  REQUIRE(again);
+  CHECK(same_structure(*edited, (*again)->model()).value_or("") == "");
+  const Graph& view = (*again)->model().graphs[0];
+  CHECK(view.value(named(view, "w")).constant->bytes.size() == static_cast<std::size_t>(bytes));
 }
